@@ -1,0 +1,1 @@
+"""KTMS: Keystone. The Model Switchboard. An open LLM gateway."""

@@ -1,0 +1,1 @@
+"""Real Postgres and Valkey from wheels, run by ourselves on loopback."""

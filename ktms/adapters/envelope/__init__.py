@@ -1,0 +1,1 @@
+"""Encryption of secrets at rest (cryptography)."""

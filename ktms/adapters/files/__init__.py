@@ -1,0 +1,1 @@
+"""What lies on disk: the user's configuration folder, key files."""

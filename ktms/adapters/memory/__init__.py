@@ -1,0 +1,1 @@
+"""Fakes and embedded stores in memory; they pass the same contract suites as the real ones."""

@@ -1,0 +1,1 @@
+"""Catalogue, keys, migrations and notifications in Postgres (asyncpg)."""

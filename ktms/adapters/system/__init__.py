@@ -1,0 +1,1 @@
+"""The real clock and the real entropy."""

@@ -1,0 +1,1 @@
+"""Counters, the one line per request, structured logs."""

@@ -1,0 +1,1 @@
+"""Doors: read, authenticate, hand to the engine, write."""

@@ -1,0 +1,1 @@
+"""The admin plane over gRPC: ktms.admin.v1."""

@@ -1,0 +1,1 @@
+"""Alive, ready, metrics."""

@@ -1,0 +1,1 @@
+"""The composition root: assembles the gateway from ports, and runs it."""

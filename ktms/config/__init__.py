@@ -1,0 +1,1 @@
+"""File and environment become settings; the only reader of the environment."""

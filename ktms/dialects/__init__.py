@@ -1,0 +1,1 @@
+"""Wire formats: bytes to facts and back; pure."""

@@ -1,0 +1,1 @@
+"""OpenAI's chat, completions and embeddings shapes: requests, answers, streams, errors."""

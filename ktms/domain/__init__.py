@@ -1,0 +1,1 @@
+"""Rules of the gateway: pure, synchronous, standard library only; no clock, chance, logging or I/O."""

@@ -1,0 +1,1 @@
+"""Who may do what, and how much: keys, limits, secrets, usage events."""

@@ -1,0 +1,42 @@
+"""What a verified key may do. The form of key texts is in `key_form.py`, the time rules in `key_window.py`."""
+
+from dataclasses import dataclass
+
+from ktms.domain.access.limits import UNLIMITED, Limits
+from ktms.domain.ids import KeyId, Region, TenantName
+from ktms.domain.routing.placement import Placement
+
+
+@dataclass(frozen=True, slots=True)
+class ClientKey:
+    """One stored client key. `digest` is SHA-256 of the whole token; None in a set means "no restriction"."""
+
+    id: KeyId
+    digest: bytes
+    name: str
+    tenant: TenantName
+    models: frozenset[str] | None = None
+    placements: frozenset[Placement] | None = None
+    allowed_regions: frozenset[Region] | None = None
+    placement: Placement | None = None
+    placement_lock: bool = False
+    tier: str | None = None
+    interactive: bool = False
+    limits: Limits = UNLIMITED
+    tenant_limits: Limits = UNLIMITED
+    expires_at: float | None = None  # wall seconds since 1970
+    revoked: bool = False
+
+    def __repr__(self) -> str:
+        return f"ClientKey({self.id} {self.name!r} of {self.tenant})"
+
+
+@dataclass(frozen=True, slots=True)
+class AdminKey:
+    """One stored admin key and its role."""
+
+    id: KeyId
+    digest: bytes
+    name: str
+    role: str
+    revoked: bool = False

@@ -1,0 +1,22 @@
+"""Limits of a key or tenant as the operator wrote them: accepted, stored and shown, not yet enforced."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """None means unlimited. Rates are per minute (UTC wall time plays no part); dollars are micro-dollars."""
+
+    rpm: int | None = None
+    tpm: int | None = None
+    concurrent: int | None = None
+    usd_per_day_micros: int | None = None
+    usd_per_month_micros: int | None = None
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is limited at all."""
+        return self != UNLIMITED
+
+
+UNLIMITED = Limits()

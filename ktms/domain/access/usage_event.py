@@ -1,0 +1,48 @@
+"""One usage event per attempt: what the accounting service is told. No content, ever."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ktms.domain.conversation.usage import Usage
+from ktms.domain.ids import (
+    EventId,
+    KeyId,
+    ModelName,
+    NodeName,
+    RequestId,
+    TenantName,
+    VendorModel,
+    VendorName,
+)
+
+
+class AttemptStatus(StrEnum):
+    """How one attempt ended."""
+
+    OK = "ok"
+    FAILED = "failed"  # the vendor's or the network's fault
+    REFUSED = "refused"  # the vendor's 4xx: the client's to see
+    INTERRUPTED = "interrupted"  # broke or stalled after the first visible event
+    CANCELLED = "cancelled"  # the client left
+
+
+@dataclass(frozen=True, slots=True)
+class UsageEvent:
+    """One attempt, settled. `started_at` is wall seconds since 1970; durations are seconds."""
+
+    id: EventId
+    request_id: RequestId
+    started_at: float
+    duration_s: float
+    first_token_s: float | None
+    tenant: TenantName
+    key_id: KeyId
+    model: ModelName
+    chain: ModelName | None
+    vendor: VendorName
+    node: NodeName | None
+    vendor_model: VendorModel
+    status: AttemptStatus
+    http_status: int | None
+    usage: Usage
+    streamed: bool

@@ -1,0 +1,1 @@
+"""Own machines: nodes, slots, choice among them."""

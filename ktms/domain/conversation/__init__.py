@@ -1,0 +1,1 @@
+"""What was asked and answered, in one form for all dialects."""

@@ -1,0 +1,1 @@
+"""Where a call goes next: names, placement, plan, breakers, cooldowns, outcomes, timers."""

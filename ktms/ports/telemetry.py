@@ -1,0 +1,87 @@
+"""What the gateway tells its operators. Never content, never a secret."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from ktms.domain.ids import KeyId, ModelName, NodeName, RequestId, TenantName, VendorName
+
+
+class Dependency(StrEnum):
+    """What the gateway leans on."""
+
+    POSTGRES = "postgres"
+    REDIS = "redis"
+    LEDGER = "ledger"
+    VENDOR = "vendor"
+    NODE = "node"
+
+
+class Gauge(StrEnum):
+    """Values of the moment, each with one label value (empty where there is nothing to tell apart)."""
+
+    DEPENDENCY_UP = "dependency_up"  # label: dependency; 1 or 0
+    BREAKER_STATE = "breaker_state"  # label: vendor; 0 closed, 1 half open, 2 open
+    SNAPSHOT_VERSION = "snapshot_version"
+    SNAPSHOT_AGE_S = "snapshot_age_s"
+    NODE_SLOTS_BUSY = "node_slots_busy"  # label: node
+    LOOP_LAG_S = "loop_lag_s"
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRecord:
+    """One attempt, for the metrics per target. `result` is a short word: ok, busy, failed kinds, statuses."""
+
+    vendor: VendorName
+    node: NodeName | None
+    result: str
+
+
+@dataclass(slots=True)
+class CallRecord:
+    """One call, as the access line and the metrics see it. Durations are seconds; counts are tokens."""
+
+    request_id: RequestId
+    route: str
+    status: int
+    code: str | None
+    key_id: KeyId | None
+    tenant: TenantName | None
+    model: ModelName | None
+    chain: ModelName | None
+    vendor: VendorName | None
+    node: NodeName | None
+    placement: str | None
+    streamed: bool
+    attempts: tuple[AttemptRecord, ...]
+    total_s: float
+    upstream_s: float
+    queue_s: float
+    first_token_s: float | None
+    prompt_tokens: int
+    completion_tokens: int
+    cancelled: bool
+
+
+class Telemetry(Protocol):
+    """Counts, times and logs; never raises, never waits."""
+
+    def call_started(self) -> None:
+        """Count one more call in flight."""
+        ...
+
+    def call_ended(self, record: CallRecord) -> None:
+        """Count the call off and keep its record for metrics and the one line per request."""
+        ...
+
+    def dependency_failed(self, dependency: Dependency, operation: str, kind: str) -> None:
+        """Count an error of a dependency: `ktms_dependency_errors_total`."""
+        ...
+
+    def gauge(self, gauge: Gauge, value: float, label: str = "") -> None:
+        """Set a value of the moment."""
+        ...
+
+    def event(self, level: str, name: str, /, **facts: str | float | None) -> None:
+        """Log something worth a line of its own; `level` is debug, info, warning or error."""
+        ...

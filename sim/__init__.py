@@ -1,0 +1,1 @@
+"""The deterministic world: the real engine over fake everything else."""
