@@ -6,7 +6,7 @@ Shapes only. The bytes themselves stay with the door and the dialect; a prompt i
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ktms.domain.routing.placement import Placement
+from ktms.domain.placement import Placement
 
 
 class Route(StrEnum):

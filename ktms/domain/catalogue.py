@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from ktms.domain.access.limits import UNLIMITED, Limits
 from ktms.domain.access.secret import Secret
-from ktms.domain.routing.placement import Placement
+from ktms.domain.placement import Placement
 
 
 class VendorKind(StrEnum):

@@ -11,7 +11,7 @@ from enum import Enum
 from ktms.domain.access.secret import Secret
 from ktms.domain.catalogue import EngineKind, PolicySpec, Selection, TimeoutSpec, VendorKind
 from ktms.domain.ids import ModelName, NodeName, Region, VendorKeyId, VendorModel, VendorName
-from ktms.domain.routing.placement import Placement
+from ktms.domain.placement import Placement
 
 
 class Reach(Enum):

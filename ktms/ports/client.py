@@ -20,3 +20,11 @@ class Client(Protocol):
     async def drained(self) -> None:
         """Wait until the client takes bytes again; the caller sets the time limit."""
         ...
+
+    def end(self) -> None:
+        """End the answer cleanly; nothing is written after it."""
+        ...
+
+    def drop(self) -> None:
+        """Close the connection at once, without a clean end: the client does not read."""
+        ...

@@ -38,8 +38,11 @@ class LeaseStore(Protocol):
         """
         ...
 
-    async def release(self, lease: Lease) -> None:
-        """Give a slot back; twice is harmless; never raises for a store that is away (the lease expires)."""
+    def release(self, lease: Lease) -> None:
+        """Give a slot back; returns at once, so no cancellation can come between.
+
+        Twice is harmless; a store that is away is no error here (the lease expires by itself).
+        """
         ...
 
     def busy(self, node: NodeName) -> int:

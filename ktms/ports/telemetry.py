@@ -45,22 +45,22 @@ class CallRecord:
     route: str
     status: int
     code: str | None
-    key_id: KeyId | None
-    tenant: TenantName | None
-    model: ModelName | None
-    chain: ModelName | None
-    vendor: VendorName | None
-    node: NodeName | None
-    placement: str | None
-    streamed: bool
-    attempts: tuple[AttemptRecord, ...]
     total_s: float
-    upstream_s: float
-    queue_s: float
-    first_token_s: float | None
-    prompt_tokens: int
-    completion_tokens: int
-    cancelled: bool
+    key_id: KeyId | None = None
+    tenant: TenantName | None = None
+    model: ModelName | None = None
+    chain: ModelName | None = None
+    vendor: VendorName | None = None
+    node: NodeName | None = None
+    placement: str | None = None
+    streamed: bool = False
+    attempts: tuple[AttemptRecord, ...] = ()
+    upstream_s: float = 0.0
+    queue_s: float = 0.0
+    first_token_s: float | None = None
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cancelled: bool = False
 
 
 class Telemetry(Protocol):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ktms.domain.access.limits import UNLIMITED, Limits
 from ktms.domain.ids import KeyId, Region, TenantName
-from ktms.domain.routing.placement import Placement
+from ktms.domain.placement import Placement
 
 
 @dataclass(frozen=True, slots=True)

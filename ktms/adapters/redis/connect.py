@@ -1,0 +1,41 @@
+"""A probe that tells whether Redis answers: for start-up, readiness and the gauge of dependencies.
+
+Not here: leases and counters, which have their own bounded client.
+"""
+
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+
+
+class RedisAway(Exception):
+    """Redis does not answer as it should right now: refused, hung, or a wrong password."""
+
+
+class RedisProbe:
+    """Asks over one connection of its own, made when first needed and again after it broke."""
+
+    def __init__(self, url: str, timeout_s: float) -> None:
+        self._client = Redis.from_url(
+            url,
+            socket_timeout=timeout_s,
+            socket_connect_timeout=timeout_s,
+            retry=Retry(NoBackoff(), 0),  # whoever asks decides when to ask again
+            max_connections=1,
+        )
+
+    async def ping(self) -> None:
+        """Ask once; returns when it answered.
+
+        Raises:
+            RedisAway: it did not, within the timeout.
+        """
+        try:
+            await self._client.ping()
+        except (RedisError, OSError, TimeoutError) as error:
+            raise RedisAway(f"Redis does not answer: {type(error).__name__}") from error
+
+    async def close(self) -> None:
+        """Close the connection; twice is harmless."""
+        await self._client.aclose()

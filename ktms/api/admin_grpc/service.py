@@ -1,0 +1,156 @@
+"""What the methods of the admin plane do: read the request, ask a port, write the answer.
+
+Each takes the actor that the door authenticated. Errors of the ports pass through; the door turns them into
+statuses.
+Not here: roles (`rights.py`), statuses and deadlines (`door.py`).
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from google.protobuf.message import Message
+
+from ktms.api.admin_grpc.document import decode_catalogue, encode_catalogue
+from ktms.api.admin_grpc.gen import admin_pb2
+from ktms.api.admin_grpc.messages import change_message, key_message, spec_of
+from ktms.domain.access.actor import Actor
+from ktms.domain.catalogue_rules import CatalogueInvalid, warnings
+from ktms.domain.complaint import Complaint
+from ktms.domain.ids import KeyId
+from ktms.ports.config_store import ConfigStore
+from ktms.ports.key_admin import KeyAdmin
+
+Request = TypeVar("Request", bound=Message)
+
+PAGE_SIZE = 500
+"""Keys per page where the caller names no number: far below what one message carries."""
+
+PAGE_SIZE_MAX = 1000
+
+
+class Versions(Protocol):
+    """Tells the version of the stored catalogue (ports/catalogue.py: CatalogueStore)."""
+
+    async def version(self) -> int:
+        """Give the newest version; 0 when nothing was ever applied.
+
+        Raises:
+            StoreAway: the database did not answer in time.
+        """
+        ...
+
+
+class NotFound(Exception):
+    """What the request names does not exist; the message says what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One method: the class of its request, and what it does."""
+
+    request: type[Message]
+    answer: Callable[[Message, Actor], Awaitable[Message]]
+
+
+class AdminService:
+    """The methods, over the ports."""
+
+    def __init__(self, config: ConfigStore, keys: KeyAdmin, versions: Versions, server_version: str) -> None:
+        self._config = config
+        self._keys = keys
+        self._versions = versions
+        self._server_version = server_version
+
+    def methods(self) -> Mapping[str, Method]:
+        """Give all methods by the names of the protocol."""
+        return {
+            "ApplyConfig": _method(admin_pb2.ApplyConfigRequest, self.apply_config),
+            "ExportConfig": _method(admin_pb2.ExportConfigRequest, self.export_config),
+            "CreateClientKey": _method(admin_pb2.CreateClientKeyRequest, self.create_client_key),
+            "ListClientKeys": _method(admin_pb2.ListClientKeysRequest, self.list_client_keys),
+            "RevokeClientKey": _method(admin_pb2.RevokeClientKeyRequest, self.revoke_client_key),
+            "GetVersion": _method(admin_pb2.GetVersionRequest, self.get_version),
+        }
+
+    async def apply_config(
+        self, request: admin_pb2.ApplyConfigRequest, actor: Actor
+    ) -> admin_pb2.ApplyConfigResponse:
+        """Apply a document; tokens are shown only when they are in force."""
+        wanted = decode_catalogue(request.document)
+        applied = await self._config.apply(wanted, actor=actor, prune=request.prune, dry_run=request.dry_run)
+        return admin_pb2.ApplyConfigResponse(
+            version=applied.version,
+            changes=[change_message(each) for each in applied.changes],
+            warnings=warnings(wanted),
+            new_keys=[
+                admin_pb2.NewKey(name=each.name, token="" if request.dry_run else each.token)
+                for each in applied.new_keys
+            ],
+        )
+
+    async def export_config(
+        self, _request: admin_pb2.ExportConfigRequest, _actor: Actor
+    ) -> admin_pb2.ExportConfigResponse:
+        """Give the stored catalogue."""
+        return admin_pb2.ExportConfigResponse(document=encode_catalogue(await self._config.export()))
+
+    async def create_client_key(
+        self, request: admin_pb2.CreateClientKeyRequest, actor: Actor
+    ) -> admin_pb2.CreateClientKeyResponse:
+        """Make a client key."""
+        try:
+            key, token = await self._keys.create(spec_of(request), actor=actor)
+        except CatalogueInvalid as error:
+            raise CatalogueInvalid(tuple(_of_request(each) for each in error.complaints)) from error
+        return admin_pb2.CreateClientKeyResponse(key=key_message(key), token=token)
+
+    async def list_client_keys(
+        self, request: admin_pb2.ListClientKeysRequest, _actor: Actor
+    ) -> admin_pb2.ListClientKeysResponse:
+        """Give one page of keys; the token of a page is the id of the last key before it."""
+        keys = await self._keys.list()
+        start = _position_after(request.page_token, [key.id for key in keys])
+        size = min(request.page_size if request.page_size > 0 else PAGE_SIZE, PAGE_SIZE_MAX)
+        page = keys[start : start + size]
+        more = start + size < len(keys)
+        return admin_pb2.ListClientKeysResponse(
+            keys=[key_message(key) for key in page], next_page_token=page[-1].id if more else ""
+        )
+
+    async def revoke_client_key(
+        self, request: admin_pb2.RevokeClientKeyRequest, actor: Actor
+    ) -> admin_pb2.RevokeClientKeyResponse:
+        """Revoke a key."""
+        if not await self._keys.revoke(KeyId(request.id), actor=actor):
+            raise NotFound("no client key has this id")
+        return admin_pb2.RevokeClientKeyResponse()
+
+    async def get_version(
+        self, _request: admin_pb2.GetVersionRequest, _actor: Actor
+    ) -> admin_pb2.GetVersionResponse:
+        """Tell the versions."""
+        return admin_pb2.GetVersionResponse(
+            server_version=self._server_version, catalogue_version=await self._versions.version()
+        )
+
+
+def _of_request(complaint: Complaint) -> Complaint:
+    """Leave out `client_keys.0`, which the caller never wrote."""
+    return Complaint(complaint.path[2:], complaint.message)
+
+
+def _position_after(token: str, ids: list[KeyId]) -> int:
+    if not token:
+        return 0
+    if token not in ids:
+        raise NotFound("page_token: no client key has this id")
+    return ids.index(KeyId(token)) + 1
+
+
+def _method(request: type[Request], answer: Callable[[Request, Actor], Awaitable[Message]]) -> Method:
+    async def answered(message: Message, actor: Actor) -> Message:
+        assert isinstance(message, request), "the door parses with the class named here"
+        return await answer(message, actor)
+
+    return Method(request, answered)

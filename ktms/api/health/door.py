@@ -1,0 +1,45 @@
+"""Alive, ready, metrics: three routes that never touch a dependency and never ask for a key.
+
+`/healthz` says that the loop turns; `/readyz` whether a balancer should send calls, with the reasons as JSON;
+`/metrics` what was counted.
+"""
+
+from collections.abc import Callable
+
+from aiohttp import web
+
+from ktms.api.listener import Routes
+from ktms.api.wire import Dates, whole
+from ktms.dialects.json import as_json
+from ktms.engine.readiness import Readiness
+
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class HealthDoor:
+    """Serves the health routes."""
+
+    def __init__(self, readiness: Callable[[], Readiness], exposition: Callable[[], bytes], dates: Dates) -> None:
+        self._readiness = readiness
+        self._exposition = exposition
+        self._dates = dates
+
+    def routes(self) -> Routes:
+        """Give the routes of this door."""
+        return {
+            "/healthz": {"GET": self._healthz},
+            "/readyz": {"GET": self._readyz},
+            "/metrics": {"GET": self._metrics},
+        }
+
+    async def _healthz(self, request: web.BaseRequest) -> web.StreamResponse:
+        return whole(request, self._dates, 200, b'{"status":"alive"}')
+
+    async def _readyz(self, request: web.BaseRequest) -> web.StreamResponse:
+        readiness = self._readiness()
+        status = 200 if readiness.ready else 503
+        detail = {"status": readiness.status, "reasons": readiness.reasons, "snapshot": readiness.version}
+        return whole(request, self._dates, status, as_json(detail))
+
+    async def _metrics(self, request: web.BaseRequest) -> web.StreamResponse:
+        return whole(request, self._dates, 200, self._exposition(), content_type=METRICS_TYPE)

@@ -1,0 +1,180 @@
+"""The HTTP port: aiohttp's low-level server, hardened, with an exact routing table.
+
+Rules: a route is matched on the raw bytes of the target (no normalising, no Host, absolute form refused); request
+bodies are not decompressed; a client that leaves cancels its handler; heads have a deadline; no Server header.
+Not here: what a route does (the doors) and when the port opens or closes (app/lifecycle.py).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from aiohttp import web
+from aiohttp.web_protocol import RequestHandler
+
+from ktms.api.status_table import status_of
+from ktms.api.wire import Dates, whole
+from ktms.dialects.openai_chat.errors import error_body
+from ktms.domain.errors import ErrorCode, Problem, problem
+
+Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+Routes = Mapping[str, Mapping[str, Handler]]
+"""Exact target (without its query) to method to handler. A key that ends in `/` matches what follows it, too."""
+
+HEADERS_MAX = 100
+"""More header lines than any client of ours sends; each costs memory before authentication."""
+
+FORCED_CLOSE_S = 0.25
+"""Grace for cancelled handlers to write their last event when the server is shut for good."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerSettings:
+    """Seconds."""
+
+    head_s: float = 10.0  # to send a complete request head
+    idle_s: float = 75.0  # a kept connection without a request
+    backlog: int = 1024  # connections the kernel may hold for us
+
+
+class _Connection(RequestHandler):
+    """aiohttp's connection with a deadline for heads and errors in our shape."""
+
+    def __init__(self, server: "_Server", *, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(
+            server,
+            loop=loop,
+            keepalive_timeout=server.settings.idle_s,
+            access_log=None,  # type: ignore[arg-type]  # None switches it off, as AppRunner documents
+            auto_decompress=False,
+            max_headers=HEADERS_MAX,
+            tcp_keepalive=True,
+        )
+        self._server = server
+        self._head_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._watch_head()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._messages or self._request_in_progress:
+            self._stop_watch()
+        elif self._head_timer is None:
+            self._watch_head()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._stop_watch()
+        super().connection_lost(exc)
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        del exc, message  # they may quote what the client sent
+        code = ErrorCode.INVALID_REQUEST if status < 500 else ErrorCode.INTERNAL_ERROR
+        text = "The request is not valid HTTP." if status < 500 else "An internal error; it has been logged."
+        return refusal(request, self._server.dates, problem(code, text), keeps=False)
+
+    def _watch_head(self) -> None:
+        self._head_timer = self._loop.call_later(self._server.settings.head_s, self._head_is_late)
+
+    def _stop_watch(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _head_is_late(self) -> None:
+        self._head_timer = None
+        if not self._messages and not self._request_in_progress:
+            self.force_close()
+
+
+class _Server(web.Server):
+    """aiohttp's server, making our connections."""
+
+    def __init__(self, handler: Handler, settings: ListenerSettings, dates: Dates) -> None:
+        super().__init__(handler, handler_cancellation=True)
+        self.settings = settings
+        self.dates = dates
+
+    def __call__(self) -> RequestHandler:
+        return _Connection(self, loop=asyncio.get_running_loop())
+
+
+class Listener:
+    """One HTTP port and its routes."""
+
+    def __init__(self, routes: Routes, dates: Dates, settings: ListenerSettings) -> None:
+        self._routes = routes
+        self._dates = dates
+        self._settings = settings
+        self._server: _Server | None = None
+        self._sockets: asyncio.AbstractServer | None = None
+
+    async def start(self, host: str, port: int, *, reuse_port: bool = False) -> int:
+        """Open the port and give its number; 0 asks for any free one.
+
+        Raises:
+            OSError: the address is taken or not ours.
+        """
+        self._server = _Server(self._dispatch, self._settings, self._dates)
+        sockets = await asyncio.get_running_loop().create_server(
+            self._server, host, port, backlog=self._settings.backlog, reuse_port=reuse_port or None
+        )
+        self._sockets = sockets
+        return int(sockets.sockets[0].getsockname()[1]) if sockets.sockets else port
+
+    def close(self) -> None:
+        """Accept no more connections; those that are open go on."""
+        if self._sockets is not None:
+            self._sockets.close()
+        if self._server is not None:
+            self._server.pre_shutdown()
+
+    async def stop(self) -> None:
+        """Close the port and all connections; calls still running are cancelled."""
+        self.close()
+        if self._server is not None:
+            await self._server.shutdown(FORCED_CLOSE_S)
+            self._server = None
+        if self._sockets is not None:
+            await self._sockets.wait_closed()
+            self._sockets = None
+
+    async def _dispatch(self, request: web.BaseRequest) -> web.StreamResponse:
+        target = request.raw_path
+        path = target.partition("?")[0]
+        methods = self._routes.get(path)
+        if methods is None:
+            methods = self._routes.get(path[: path.rfind("/") + 1]) if target[:1] == "/" else None
+        if methods is None:
+            return refusal(request, self._dates, _unknown(target))
+        handler = methods.get(request.method)
+        if handler is None:
+            allowed = ", ".join(sorted(methods))
+            wrong = problem(ErrorCode.METHOD_NOT_ALLOWED, f"This route takes {allowed}.")
+            return refusal(request, self._dates, wrong, headers=(("Allow", allowed),))
+        return await handler(request)
+
+
+def refusal(
+    request: web.BaseRequest,
+    dates: Dates,
+    cause: Problem,
+    *,
+    headers: tuple[tuple[str, str], ...] = (),
+    keeps: bool | None = None,
+) -> web.StreamResponse:
+    """Write a problem as an OpenAI error body with its status."""
+    return whole(request, dates, status_of(cause), error_body(cause), headers=headers, keeps=keeps)
+
+
+def _unknown(target: str) -> Problem:
+    if not target.startswith("/"):
+        return problem(ErrorCode.INVALID_REQUEST, "Send the path alone as the request target.")
+    return problem(ErrorCode.NOT_FOUND, "There is no such route; the API lies under /v1.")

@@ -1,0 +1,43 @@
+"""The admin port beside a gateway."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from ktms.api.admin_grpc.server import AdminPortUnusable, AdminServer, Listen, TlsFiles
+from ktms.api.admin_grpc.tls import TlsUnusable
+from ktms.app.failed import StartFailed
+from ktms.app.production import Production
+from ktms.app.release import release
+from ktms.config.address import Address
+from ktms.config.settings import AdminTls
+
+STOP_GRACE_S = 1.0
+"""A change under way is one transaction of a few milliseconds."""
+
+
+@asynccontextmanager
+async def admin_port(
+    real: Production, address: Address, *, tls: AdminTls | None = None, allow_plaintext: bool = False
+) -> AsyncIterator[int]:
+    """Serve the admin plane while the block runs; gives the port.
+
+    Raises:
+        StartFailed: the port is taken, or would be exposed in plain text.
+    """
+    files = None if tls is None else TlsFiles(tls.cert, tls.key, tls.client_ca)
+    server = AdminServer(
+        Listen(address.host, address.port, files, allow_plaintext),
+        config=real.config,
+        keys=real.keys,
+        versions=real.ports.catalogue,
+        telemetry=real.telemetry,
+        server_version=release(),
+    )
+    try:
+        await server.start()
+    except (AdminPortUnusable, TlsUnusable) as error:
+        raise StartFailed(str(error)) from error
+    try:
+        yield server.port
+    finally:
+        await server.stop(STOP_GRACE_S)

@@ -1,0 +1,51 @@
+"""What `ktms up` prints when the gateway answers: where it is, where the key lies, what to try first. Pure."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """Facts of a gateway that has just started. `new_key` is the client key where it was made just now."""
+
+    url: str
+    version: str
+    models: tuple[str, ...]
+    notes: tuple[str, ...]
+    key_file: Path
+    new_key: str | None
+    admin_addr: str
+    data_dir: Path
+    seconds: float
+
+
+def banner(started: Started) -> str:
+    """Write the text; ready to copy, nothing to fill in."""
+    lines = [f"KTMS {started.version} answers at {started.url} (started in {started.seconds:.1f} s)", ""]
+    lines += [f"  {note}" for note in started.notes]
+    lines.append(f"  models      {', '.join(started.models) or 'none yet: see docs/configuration.md'}")
+    lines.append(f"  client key  {started.key_file}" + (f"  (new: {started.new_key})" if started.new_key else ""))
+    lines.append(f"  admin       ktms admin keys list   (gRPC on {started.admin_addr})")
+    lines.append(f"  health      {started.url}/readyz   metrics {started.url}/metrics")
+    lines.append(f"  data        {started.data_dir}")
+    if started.models:
+        lines += ["", *_first_call(started, started.models[0])]
+    lines += ["", "Ctrl-C stops it; the data stays."]
+    return "\n".join(lines)
+
+
+def _first_call(started: Started, model: str) -> list[str]:
+    return [
+        "Try it:",
+        "",
+        f"  curl -N {started.url}/v1/chat/completions \\",
+        f'    -H "Authorization: Bearer $(cat {started.key_file})" \\',
+        "    -H 'Content-Type: application/json' \\",
+        f'    -d \'{{"model": "{model}", "stream": true, "messages": [{{"role": "user", "content": "Hello"}}]}}\'',
+        "",
+        "  from openai import OpenAI",
+        f'  client = OpenAI(base_url="{started.url}/v1", api_key=open("{started.key_file}").read().strip())',
+        f'  for event in client.chat.completions.create(model="{model}", stream=True,',
+        '          messages=[{"role": "user", "content": "Hello"}]):',
+        '      print(event.choices[0].delta.content or "", end="", flush=True)',
+    ]

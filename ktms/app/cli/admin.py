@@ -1,0 +1,19 @@
+"""`ktms admin`: everything that asks or changes a running gateway."""
+
+import click
+
+from ktms.app.cli.example import example
+from ktms.app.cli.keys import keys
+from ktms.app.cli.served_version import served_version
+
+
+@click.group(epilog=example("ktms admin keys list"))
+def admin() -> None:
+    """Administer a running gateway over its admin plane.
+
+    Address and key come from flags, from KTMS_ADMIN_ADDR and KTMS_ADMIN_KEY, or from ~/.config/ktms/config.toml.
+    """
+
+
+admin.add_command(keys)
+admin.add_command(served_version)

@@ -1,0 +1,113 @@
+"""The admin plane as commands see it: one method per call, errors as lines for a person.
+
+Not here: which gateway and which key (`connection.py`), what is printed.
+"""
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self, TypeVar
+
+import grpc
+
+from ktms.api.admin_grpc.gen import admin_pb2
+from ktms.api.admin_grpc.gen.admin_pb2_grpc import AdminServiceStub
+from ktms.api.admin_grpc.wire import MESSAGE_MAX_BYTES
+from ktms.app.cli.failed import CommandFailed
+from ktms.domain.access.secret import Secret
+
+CALL_TIMEOUT_S = 35.0
+"""A little more than the server gives itself, so that its own answer arrives."""
+
+OPTIONS = (
+    ("grpc.max_receive_message_length", MESSAGE_MAX_BYTES),
+    ("grpc.enable_http_proxy", 0),  # the key goes to the gateway, not to a proxy of the environment
+)
+
+AWAY = "the database is away"
+"""How the server says that it is there and its database is not."""
+
+Request = TypeVar("Request")
+Response = TypeVar("Response")
+
+
+class AdminRefused(CommandFailed):
+    """The gateway answered no; `details` is its own text, line by line."""
+
+    def __init__(self, details: str) -> None:
+        super().__init__(*details.splitlines())
+
+
+class AdminClient:
+    """Talks to one gateway; closes its channel at the end of the block."""
+
+    def __init__(self, address: str, key: Secret, credentials: grpc.ChannelCredentials | None) -> None:
+        self._address = address
+        self._key = key
+        self._channel = (
+            grpc.insecure_channel(address, OPTIONS)
+            if credentials is None
+            else grpc.secure_channel(address, credentials, OPTIONS)
+        )
+        self._stub = AdminServiceStub(self._channel)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._channel.close()
+
+    def apply(self, document: bytes, *, dry_run: bool, prune: bool) -> admin_pb2.ApplyConfigResponse:
+        """Apply a catalogue document."""
+        request = admin_pb2.ApplyConfigRequest(document=document, dry_run=dry_run, prune=prune)
+        return self._call(self._stub.ApplyConfig, request)
+
+    def export(self) -> bytes:
+        """Give the stored catalogue as a document."""
+        return self._call(self._stub.ExportConfig, admin_pb2.ExportConfigRequest()).document
+
+    def create_key(self, request: admin_pb2.CreateClientKeyRequest) -> admin_pb2.CreateClientKeyResponse:
+        """Make a client key."""
+        return self._call(self._stub.CreateClientKey, request)
+
+    def list_keys(self) -> list[admin_pb2.ClientKey]:
+        """Give all client keys, page by page."""
+        keys: list[admin_pb2.ClientKey] = []
+        page_token = ""
+        while True:
+            request = admin_pb2.ListClientKeysRequest(page_token=page_token)
+            page = self._call(self._stub.ListClientKeys, request)
+            keys.extend(page.keys)
+            page_token = page.next_page_token
+            if not page_token:
+                return keys
+
+    def revoke_key(self, key_id: str) -> None:
+        """Revoke a client key."""
+        self._call(self._stub.RevokeClientKey, admin_pb2.RevokeClientKeyRequest(id=key_id))
+
+    def version(self) -> admin_pb2.GetVersionResponse:
+        """Tell which release serves."""
+        return self._call(self._stub.GetVersion, admin_pb2.GetVersionRequest())
+
+    def _call(self, method: Callable[..., Response], request: object) -> Response:
+        metadata = (("authorization", f"Bearer {self._key.reveal()}"),)
+        try:
+            return method(request, timeout=CALL_TIMEOUT_S, metadata=metadata)
+        except grpc.RpcError as error:
+            raise self._failure(error) from error
+
+    def _failure(self, error: grpc.RpcError) -> CommandFailed:
+        code, details = error.code(), error.details() or ""
+        if code is grpc.StatusCode.UNAVAILABLE and not details.startswith(AWAY):
+            reason = details.rpartition(": ")[2]
+            return CommandFailed(
+                f"no gateway answers at {self._address} ({reason}): is it running, "
+                "and are its address and TLS settings right?"
+            )
+        if code is grpc.StatusCode.UNAUTHENTICATED:
+            return CommandFailed(f"the gateway at {self._address} does not know this admin key, or it was revoked")
+        if code is grpc.StatusCode.UNIMPLEMENTED:
+            return CommandFailed(f"the gateway at {self._address} is too old for this command")
+        return AdminRefused(details or code.name.lower().replace("_", " "))

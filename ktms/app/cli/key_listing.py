@@ -1,0 +1,59 @@
+"""Client keys as they are shown: as JSON and as rows of a table; never a token, which nobody has any more."""
+
+from ktms.api.admin_grpc.gen import admin_pb2
+from ktms.api.admin_grpc.messages import placement_name
+from ktms.config.moment import write_moment
+from ktms.config.money import write_dollars
+
+NANOS_PER_S = 1_000_000_000
+
+COLUMNS = ("id", "name", "tenant", "models", "limits", "expires", "state")
+
+
+def key_facts(key: admin_pb2.ClientKey) -> dict[str, object]:
+    """What is shown of a key; null means no restriction."""
+    limits = key.limits
+    expires_at = key.expires_at.seconds + key.expires_at.nanos / NANOS_PER_S
+    return {
+        "id": key.id,
+        "name": key.name,
+        "tenant": key.tenant,
+        "models": None if key.all_models else list(key.models),
+        "placements": None if key.all_placements else [placement_name(each) for each in key.placements],
+        "allowed_regions": None if key.all_regions else list(key.allowed_regions),
+        "placement": placement_name(key.placement) or None,
+        "placement_lock": key.placement_lock,
+        "tier": key.tier or None,
+        "interactive": key.interactive,
+        "limits": {
+            "rpm": limits.rpm if limits.HasField("rpm") else None,
+            "tpm": limits.tpm if limits.HasField("tpm") else None,
+            "concurrent": limits.concurrent if limits.HasField("concurrent") else None,
+            "usd_per_day": _dollars(limits.usd_per_day_micros) if limits.HasField("usd_per_day_micros") else None,
+            "usd_per_month": (
+                _dollars(limits.usd_per_month_micros) if limits.HasField("usd_per_month_micros") else None
+            ),
+        },
+        "expires_at": write_moment(expires_at) if key.HasField("expires_at") else None,
+        "revoked": key.revoked,
+    }
+
+
+def _dollars(micros: int) -> str:
+    return str(write_dollars(micros))
+
+
+def key_row(plain: dict[str, object]) -> list[str]:
+    """Give the cells of one row, from `key_facts`."""
+    limits = plain["limits"]
+    assert isinstance(limits, dict), "made above"
+    models = plain["models"]
+    return [
+        str(plain["id"]),
+        str(plain["name"]),
+        str(plain["tenant"]),
+        ", ".join(models) if isinstance(models, list) else "all",
+        " ".join(f"{name}={value}" for name, value in limits.items() if value is not None) or "none",
+        str(plain["expires_at"] or "never"),
+        "revoked" if plain["revoked"] else "live",
+    ]

@@ -1,0 +1,27 @@
+"""From the environment's settings to the gateway's: one translation for all ways to start."""
+
+from ktms.adapters.telemetry.access_line import LogFormat
+from ktms.adapters.telemetry.gateway_telemetry import LogSettings
+from ktms.adapters.upstream_http.address_rules import AddressRules
+from ktms.app.assemble import GatewaySettings
+from ktms.config.settings import Settings
+from ktms.engine.settings import EngineSettings
+
+
+def gateway_settings(settings: Settings, *, drain_delay_s: float) -> GatewaySettings:
+    """Give the settings of the assembly."""
+    return GatewaySettings(
+        engine=EngineSettings(key_window_s=settings.key_window_s, hold_status_s=settings.hold_status_s),
+        drain_delay_s=drain_delay_s,
+        shutdown_s=settings.shutdown_timeout_s,
+    )
+
+
+def log_settings(settings: Settings, *, log_format: LogFormat, fd: int) -> LogSettings:
+    """Give where and how to log."""
+    return LogSettings(log_format=log_format, level=settings.log_level.value, fd=fd)
+
+
+def address_rules(settings: Settings, *, loopback_nodes: bool) -> AddressRules:
+    """Give which addresses may be dialled."""
+    return AddressRules(node_cidrs=settings.node_allowed_cidrs or (), loopback_nodes=loopback_nodes)

@@ -1,0 +1,145 @@
+"""`ktms up`: a whole gateway on this machine, databases included, bound to loopback.
+
+Order: databases, schema, keys, catalogue, port, admin, then the text that says what to try. What is opened is
+closed in reverse, whatever happens.
+"""
+
+import os
+import sys
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from ktms.adapters.embedded.failed import EmbeddedFailed
+from ktms.adapters.embedded.postgres_server import EmbeddedPostgres
+from ktms.adapters.embedded.tcp_port import PORTS_TRIED_MAX, free_port
+from ktms.adapters.embedded.valkey_server import EmbeddedValkey
+from ktms.adapters.postgres.encryption_state import KeyringMismatch
+from ktms.adapters.postgres.migrate import MigrationRefused
+from ktms.adapters.redis.connect import RedisProbe
+from ktms.adapters.system.port_owner import port_owner
+from ktms.adapters.telemetry.access_line import LogFormat
+from ktms.app.admin_port import admin_port
+from ktms.app.assemble import Gateway, assemble
+from ktms.app.banner import Started, banner
+from ktms.app.beside import watch_redis
+from ktms.app.failed import StartFailed
+from ktms.app.first_catalogue import Wanted, look_around
+from ktms.app.first_keys import UP, first_client_key, first_owner
+from ktms.app.gateway_settings import address_rules, gateway_settings, log_settings
+from ktms.app.home import Home
+from ktms.app.options import UpOptions
+from ktms.app.production import Production, World, production
+from ktms.app.release import release
+from ktms.app.running import run_until_stopped, stop_signals
+from ktms.config.address import Address
+from ktms.config.gateway_file import GatewayFileInvalid, load_gateway
+from ktms.config.settings import Settings
+from ktms.domain.access.secret import Secret
+from ktms.domain.catalogue_rules import CatalogueInvalid
+
+LOOPBACK = "127.0.0.1"
+
+STDERR = 2
+
+
+async def up(options: UpOptions, settings: Settings, home: Home, data_dir: Path) -> None:
+    """Run until a signal.
+
+    Raises:
+        StartFailed: with what is in the way.
+    """
+    began_at = os.times().elapsed
+    with stop_signals() as stops:
+        async with AsyncExitStack() as opened:
+            real, probe = await _open_world(opened, settings, home, data_dir)
+            admin_at = Address(LOOPBACK, free_port(settings.admin_addr.port))
+            await first_owner(home, real.keys, str(admin_at))
+            new_key = await first_client_key(home, real.keys, real.ports.keys)
+            wanted = await _wanted(options, real, opened)
+            applied = await real.config.apply(wanted.catalogue, actor=UP, prune=False, dry_run=False)
+            gateway = assemble(real.ports, None, gateway_settings(settings, drain_delay_s=0))
+            port, notes = await _open_port(gateway, options, settings)
+            await opened.enter_async_context(admin_port(real, admin_at))
+            models = (await real.ports.catalogue.snapshot()).models
+            text = Started(
+                url=f"http://{LOOPBACK}:{port}",
+                version=release(),
+                models=tuple(model.name for model in models),
+                notes=(
+                    *notes,
+                    *wanted.notes,
+                    *(f"new key     {key.name}: {key.token}" for key in applied.new_keys),
+                ),
+                key_file=home.client_key_file,
+                new_key=new_key,
+                admin_addr=str(admin_at),
+                data_dir=data_dir,
+                seconds=os.times().elapsed - began_at,
+            )
+            sys.stdout.write(banner(text) + "\n")
+            sys.stdout.flush()
+            await run_until_stopped(gateway, stops, (real.telemetry.run, watch_redis(probe, real.telemetry)))
+
+
+async def _open_world(
+    opened: AsyncExitStack, settings: Settings, home: Home, data_dir: Path
+) -> tuple[Production, RedisProbe]:
+    try:
+        postgres = await opened.enter_async_context(
+            EmbeddedPostgres(data_dir, entropy=home.entropy, password_file=home.folder / "postgres.password")
+        )
+        valkey = await opened.enter_async_context(
+            EmbeddedValkey(data_dir, entropy=home.entropy, password_file=home.folder / "valkey.password")
+        )
+    except EmbeddedFailed as error:
+        raise StartFailed(error.message) from error
+    world = World(
+        database_url=Secret(postgres.dsn),
+        migrate_url=Secret(postgres.dsn),
+        keyring=home.keyring(),
+        connections_max=settings.database_pool_max,
+        address_rules=address_rules(settings, loopback_nodes=True),
+        log=log_settings(settings, log_format=LogFormat.CONSOLE, fd=STDERR),
+    )
+    real = await opened.enter_async_context(production(world))
+    try:
+        await real.prepare_database()
+    except (MigrationRefused, KeyringMismatch) as error:
+        raise StartFailed(str(error)) from error
+    probe = RedisProbe(valkey.url, settings.redis_timeout_ms / 1000)
+    opened.push_async_callback(probe.close)
+    return real, probe
+
+
+async def _wanted(options: UpOptions, real: Production, opened: AsyncExitStack) -> Wanted:
+    stored = await real.config.export()
+    if options.config is None:
+        return await look_around(stored, own_ports=(), demo=options.demo, opened=opened)
+    try:
+        file = load_gateway(options.config)
+        file.check()
+    except GatewayFileInvalid as error:
+        raise StartFailed(*error.lines) from error
+    except CatalogueInvalid as error:
+        raise StartFailed(str(error)) from error
+    catalogue = file.catalogue if file.states_policy else replace(file.catalogue, policy=stored.policy)
+    return Wanted(catalogue, (f"config      {options.config}",))
+
+
+async def _open_port(gateway: Gateway, options: UpOptions, settings: Settings) -> tuple[int, tuple[str, ...]]:
+    """Open the API's port: the one asked for or none, else the usual one or the next free after it."""
+    wanted = options.port or settings.http_addr.port
+    taken: OSError | None = None
+    for port in range(wanted, wanted + (1 if options.port else PORTS_TRIED_MAX)):
+        try:
+            opened = await gateway.start(LOOPBACK, port)
+        except OSError as error:
+            taken = taken or error
+            continue
+        if port == wanted:
+            return opened, ()
+        return opened, (f"port        {wanted} is taken by {port_owner(wanted) or 'another program'}",)
+    raise StartFailed(
+        f"port {wanted} is taken by {port_owner(wanted) or 'another program'}: stop it, or name another port"
+    ) from taken

@@ -1,0 +1,71 @@
+"""Whole answers of OpenAI-type vendors: the model's public name put in, usage and errors read.
+
+Rules: the first `model` member at depth 1 is replaced, whatever its value; nothing is added where there is none;
+all else keeps its bytes. An error inside a 200 is an error (P33). Not here: what follows from it (engine).
+"""
+
+from dataclasses import dataclass
+
+import msgspec
+
+from ktms.dialects.json import BadJson, Members, as_json, decoded, is_empty, splice
+from ktms.dialects.openai_chat.usage import read_usage
+from ktms.dialects.openai_chat.vendor_error import WireError, error_among, error_of_body
+from ktms.domain.call import Route
+from ktms.domain.conversation.usage import Usage
+
+
+class BadAnswer(Exception):
+    """A vendor answered 200 with something that is no answer; the text quotes nothing of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class WholeAnswer:
+    """`finished`: there is a choice and each has its finish reason (embeddings: there is `data`)."""
+
+    body: bytes
+    usage: Usage | None
+    error: WireError | None
+    finished: bool
+
+
+class _Choice(msgspec.Struct, gc=False):
+    finish_reason: msgspec.Raw = msgspec.Raw(b"null")
+
+
+_choices = msgspec.json.Decoder(list[_Choice]).decode
+
+
+def read_answer(body: bytes, *, public_model: str, route: Route) -> WholeAnswer:
+    """Read an answer with status 200 that was not streamed.
+
+    Raises:
+        BadAnswer: not a JSON object, or its choices are no list of objects.
+    """
+    try:
+        members = Members(body)
+        error = error_among(members, body)
+    except BadJson as bad:
+        raise BadAnswer("the answer is not a JSON object") from bad
+    usage = members.get("usage")
+    finished = "data" in members if route is Route.EMBEDDINGS else _finished(members)
+    model = members.span("model")
+    if model is not None:
+        body = splice(body, [(model.start, model.end, as_json(public_model))])
+    return WholeAnswer(body, None if usage is None else read_usage(usage), error, finished)
+
+
+def read_error(body: bytes) -> WireError:
+    """Read the body of an answer with a status of 400 or more, whatever it is; never raises."""
+    return error_of_body(body)
+
+
+def _finished(members: Members) -> bool:
+    raw = members.get("choices")
+    if raw is None:
+        return False
+    try:
+        choices = decoded(_choices, raw)
+    except msgspec.ValidationError as bad:
+        raise BadAnswer("the answer's choices are no list of objects") from bad
+    return bool(choices) and not any(is_empty(bytes(choice.finish_reason)) for choice in choices)

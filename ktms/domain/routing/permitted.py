@@ -1,0 +1,72 @@
+"""Which targets of a model a call may use at all: by placement, by the model's own lock, by region.
+
+A model reached through a chain keeps its own lock: locked to nodes_only, its cloud targets do not exist for the
+call. A target without a region is refused as soon as regions are limited.
+"""
+
+from dataclasses import replace
+
+from ktms.domain.ids import Region
+from ktms.domain.placement import Placement
+from ktms.domain.snapshot import CloudTarget, LocalTarget, Model
+
+Regions = frozenset[Region] | None
+"""None: anywhere."""
+
+
+def intersection(a: Regions, b: Regions) -> Regions:
+    """Regions allowed by both; an empty set allows nothing."""
+    if a is None or b is None:
+        return b if a is None else a
+    return a & b
+
+
+def local_targets(model: Model, placement: Placement, regions: Regions) -> tuple[LocalTarget, ...]:
+    """Give the model's local targets, each with the nodes that may be used; those without any are left out."""
+    if not (placement.allows_nodes and _own_lock(model).allows_nodes):
+        return ()
+    allowed = intersection(regions, model.allowed_regions)
+    if allowed is None:
+        return tuple(target for target in model.local if target.nodes)
+    within = (
+        replace(target, nodes=tuple(node for node in target.nodes if node.region in allowed))
+        for target in model.local
+    )
+    return tuple(target for target in within if target.nodes)
+
+
+def cloud_targets(model: Model, placement: Placement, regions: Regions) -> tuple[CloudTarget, ...]:
+    """Give the model's cloud targets that may be used, in file order."""
+    if not (placement.allows_cloud and _own_lock(model).allows_cloud):
+        return ()
+    allowed = intersection(regions, model.allowed_regions)
+    if allowed is None:
+        return model.cloud
+    return tuple(target for target in model.cloud if target.vendor.region in allowed)
+
+
+def excluded_by_region(models: tuple[Model, ...], placement: Placement, regions: Regions) -> bool:
+    """Whether it is the regions that leave no target at all (and not the placement, or an empty catalogue)."""
+    if regions is None and all(model.allowed_regions is None for model in models):
+        return False
+    if any(_reaches(model, placement, intersection(regions, model.allowed_regions)) for model in models):
+        return False
+    return any(_reaches(model, placement, None) for model in models)
+
+
+def _reaches(model: Model, placement: Placement, allowed: Regions) -> bool:
+    """Whether one target is left; stops at the first, since this runs for every call with limited regions."""
+    lock = _own_lock(model)
+    if placement.allows_cloud and lock.allows_cloud:
+        for cloud in model.cloud:
+            if allowed is None or cloud.vendor.region in allowed:
+                return True
+    if not (placement.allows_nodes and lock.allows_nodes):
+        return False
+    return any(allowed is None or node.region in allowed for local in model.local for node in local.nodes)
+
+
+def _own_lock(model: Model) -> Placement:
+    if model.placement_lock and model.placement is not None:
+        return model.placement
+    return Placement.NODES_FIRST

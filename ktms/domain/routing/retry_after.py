@@ -1,0 +1,49 @@
+"""How long a vendor asks us to wait: `Retry-After` in seconds or as a date, `retry-after-ms`.
+
+Nonsense is None, so that the caller's default holds: negative, not a number, not a date (RFC 9110, 10.2.3).
+"""
+
+import calendar
+import re
+from collections.abc import Callable
+from email.utils import parsedate_tz
+
+from ktms.domain.routing.cooldown import REST_MAX_S
+from ktms.domain.units import MS_PER_S
+
+_NUMBER = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,15})?")
+_DATE = re.compile(r"[A-Za-z]{3,9},? [A-Za-z0-9: +-]{16,40}")
+
+
+def retry_after_s(header: Callable[[str], str | None], wall: float) -> float | None:
+    """Read how many seconds to wait, at most REST_MAX_S; None where nothing usable was said.
+
+    `header` gives a response header by lower-case name; `wall` is seconds since 1970 UTC. `retry-after-ms` is the
+    more precise one, so it is read first. A date that has passed is 0.
+    """
+    told_ms = _number(header("retry-after-ms"))
+    if told_ms is not None:
+        return min(told_ms / MS_PER_S, REST_MAX_S)
+    text = header("retry-after")
+    told_s = _number(text)
+    if told_s is None and text is not None:
+        moment = _moment(text.strip())
+        told_s = None if moment is None else max(0.0, moment - wall)
+    return None if told_s is None else min(told_s, REST_MAX_S)
+
+
+def _number(text: str | None) -> float | None:
+    if text is None or not _NUMBER.fullmatch(text.strip()):
+        return None
+    return float(text)
+
+
+def _moment(text: str) -> float | None:
+    """Read any of the three date forms of RFC 9110, 5.6.7; None for all else."""
+    if not _DATE.fullmatch(text):
+        return None
+    try:
+        parts = parsedate_tz(text)
+        return None if parts is None else calendar.timegm(parts[:9]) - (parts[9] or 0)
+    except (ValueError, TypeError, IndexError, OverflowError):  # the parser raises all of these on strange dates
+        return None

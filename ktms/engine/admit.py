@@ -1,0 +1,121 @@
+"""Who calls: from the token as sent to a verified key, also while Postgres is away.
+
+Rules: form and checksum first, no database; then the window of verified keys; then one look-up per key, bounded,
+shared by all calls that wait for it. A database that does not answer is 503, never 401 (FP1 to FP3).
+Not here: what the key may do (`domain/routing/choose.py`).
+"""
+
+import asyncio
+from collections.abc import Mapping
+
+from ktms.domain.access.client_key import ClientKey
+from ktms.domain.access.key_form import KeyKind, KeyText, read_key, same_digest
+from ktms.domain.access.key_window import Fresh, KeyWindow, Known, usable
+from ktms.domain.errors import CallFailed, ErrorCode, problem
+from ktms.domain.ids import KeyId
+from ktms.engine.settings import EngineSettings
+from ktms.ports.catalogue import StoreAway
+from ktms.ports.clock import Clock
+from ktms.ports.key_store import KeyStore
+from ktms.ports.telemetry import Dependency, Gauge, Telemetry
+
+_INVALID = problem(ErrorCode.INVALID_API_KEY, "The key is missing, malformed, unknown, expired or revoked.")
+_AWAY = problem(
+    ErrorCode.AUTH_UNAVAILABLE, "The key cannot be verified right now; it may well be valid.", retry_after_s=2
+)
+
+
+class Admission:
+    """Verifies client keys."""
+
+    def __init__(self, keys: KeyStore, clock: Clock, telemetry: Telemetry, settings: EngineSettings) -> None:
+        self._keys = keys
+        self._clock = clock
+        self._telemetry = telemetry
+        self._lookup_s = settings.lookup_s
+        self._window = KeyWindow(window_s=settings.key_window_s)
+        self._pending: dict[bytes, asyncio.Future[bool]] = {}
+        self._answered_at: float | None = None
+        self.store_answers = False
+
+    async def admit(self, token: str) -> ClientKey:
+        """Give the key behind a token.
+
+        Raises:
+            CallFailed: 401 for every kind of bad key alike, 503 where it cannot be told.
+        """
+        text = read_key(token)
+        if text is None or text.kind is not KeyKind.CLIENT:
+            raise CallFailed(_INVALID)
+        sighting = self._window.look(text.digest, self._clock.monotonic())
+        if isinstance(sighting, Fresh):
+            return self._checked(sighting.key)
+        if await self._look_up_once(text):
+            renewed = self._window.look(text.digest, self._clock.monotonic())
+            return self._checked(renewed.key if isinstance(renewed, Fresh) else None)
+        if isinstance(sighting, Known):
+            return self._checked(sighting.key)
+        raise CallFailed(_AWAY)
+
+    def window_open(self) -> bool:
+        """Whether keys verified earlier still count: the last answer of Postgres is young enough (FP6, FP7)."""
+        return self._window.open(self._answered_at, self._clock.monotonic())
+
+    def forget(self, key_id: KeyId) -> None:
+        """Drop what is known of a key: it was changed or revoked elsewhere."""
+        self._window.forget(key_id)
+
+    async def reverify(self) -> None:
+        """Ask for all keys in use at once; revoked ones are refused from then on (FP11)."""
+        due = self._window.due(self._clock.monotonic())
+        found = await self._ask(due)
+        if found is not None:
+            self._window.confirm(found, due, self._clock.monotonic())
+
+    def _checked(self, key: ClientKey | None) -> ClientKey:
+        if not usable(key, self._clock.wall()):
+            raise CallFailed(_INVALID)
+        return key
+
+    async def _look_up_once(self, text: KeyText) -> bool:
+        """Look the key up unless another call does so already; True when the database answered."""
+        while (pending := self._pending.get(text.digest)) is not None:
+            if not pending.done():
+                await asyncio.wait((pending,))
+            if not pending.cancelled():
+                return pending.result()
+        future = asyncio.get_running_loop().create_future()
+        self._pending[text.digest] = future
+        try:
+            answered = await self._look_up(text)
+            future.set_result(answered)
+            return answered
+        finally:
+            future.cancel()  # only where the look-up itself was cancelled: the next waiter takes over
+            del self._pending[text.digest]
+
+    async def _look_up(self, text: KeyText) -> bool:
+        found = await self._ask((text.id,))
+        if found is None:
+            return False
+        key = found.get(text.id)
+        if key is not None and not same_digest(key.digest, text.digest):
+            key = None
+        self._window.remember(text.digest, key, self._clock.monotonic())
+        return True
+
+    async def _ask(self, ids: tuple[KeyId, ...]) -> Mapping[KeyId, ClientKey] | None:
+        """Ask the store; None when it is away. An empty question still tells whether it answers."""
+        try:
+            async with asyncio.timeout(self._lookup_s):
+                found = await self._keys.find(ids)
+        except (StoreAway, TimeoutError) as error:
+            kind = "timeout" if isinstance(error, TimeoutError) else "away"
+            self._telemetry.dependency_failed(Dependency.POSTGRES, "find_keys", kind)
+            self._telemetry.gauge(Gauge.DEPENDENCY_UP, 0, Dependency.POSTGRES.value)
+            self.store_answers = False
+            return None
+        self.store_answers = True
+        self._answered_at = self._clock.monotonic()
+        self._telemetry.gauge(Gauge.DEPENDENCY_UP, 1, Dependency.POSTGRES.value)
+        return found

@@ -1,0 +1,182 @@
+"""One target, asked once: send, judge, relay or read, and book what it cost.
+
+Rules: whatever happens, the exchange is closed and one usage event is recorded in the same block; a vendor's words
+decide what follows only through `domain/routing/outcome.py`; nothing here chooses a target.
+"""
+
+import asyncio
+
+from ktms.dialects.openai_chat.answer import BadAnswer, WholeAnswer, read_answer, read_error
+from ktms.dialects.openai_chat.stream import StreamObserver
+from ktms.dialects.openai_chat.vendor_error import WireError
+from ktms.domain.access.usage_event import AttemptStatus
+from ktms.domain.errors import ErrorCode, problem
+from ktms.domain.routing.outcome import FailureKind, VendorError, judge_answer, judge_failure
+from ktms.domain.routing.retry_after import retry_after_s
+from ktms.engine.call import Streamed, Whole
+from ktms.engine.relay import ClientStream, Relay
+from ktms.engine.settings import EngineSettings
+from ktms.engine.settle import Bookkeeper, estimate
+from ktms.engine.shot import Shot, Target
+from ktms.engine.trail import Trail
+from ktms.ports.clock import Clock
+from ktms.ports.upstream import Upstream, UpstreamAnswer, UpstreamFailed, UpstreamRequest
+
+_UPSTREAM_ID_MAX_CHARS = 128  # a request id is short; anything longer is not one
+
+
+class _ClientStalled(Exception):
+    """The client took no byte for too long."""
+
+
+class Attempts:
+    """Asks targets."""
+
+    def __init__(self, upstream: Upstream, books: Bookkeeper, clock: Clock, settings: EngineSettings) -> None:
+        self._upstream = upstream
+        self._books = books
+        self._clock = clock
+        self._settings = settings
+
+    async def ask(self, target: Target, trail: Trail) -> Shot:
+        """Ask one target; never raises for what the target does."""
+        shot = Shot(self._clock.monotonic())
+        trail.vendor, trail.node, trail.asking_since = target.vendor, target.node, shot.began_at
+        try:
+            await self._exchange(target, trail, shot)
+        except asyncio.CancelledError:
+            shot.status = AttemptStatus.CANCELLED
+            raise
+        except _ClientStalled:
+            shot.status = AttemptStatus.CANCELLED
+            trail.cancelled = True
+            shot.result = Streamed()
+        finally:
+            ended_at = self._clock.monotonic()
+            trail.upstream_s += ended_at - shot.began_at
+            self._books.attempt(trail, target, shot, ended_at)
+        return shot
+
+    async def _exchange(self, target: Target, trail: Trail, shot: Shot) -> None:
+        call, stream = trail.call, trail.stream
+        body = call.body.for_target(target.vendor_model, ask_usage=target.asks_usage and stream is not None)
+        request = UpstreamRequest(target.origin, target.prologue, body, target.timers, call.forwarded)
+        try:
+            answer = await self._upstream.send(request)
+        except UpstreamFailed as failure:
+            shot.verdict = judge_failure(failure.kind, visible=False)
+            return
+        try:
+            trail.upstream_id = _upstream_id(answer)
+            shot.http_status = answer.status
+            if answer.status != 200:
+                await self._refused(answer, shot)
+            elif stream is None:
+                await self._whole(answer, trail, shot)
+            else:
+                await self._streamed(answer, trail, stream, shot)
+        finally:
+            answer.close()
+
+    async def _refused(self, answer: UpstreamAnswer, shot: Shot) -> None:
+        try:
+            error = read_error(await answer.read(self._settings.error_body_max_bytes))
+        except UpstreamFailed:
+            error = None  # the status says enough
+        shot.retry_after_s = retry_after_s(answer.header, self._clock.wall())
+        self._judge_answer(answer.status, error, shot)
+
+    def _judge_answer(self, status: int, error: WireError | None, shot: Shot) -> None:
+        told = (
+            None
+            if error is None
+            else VendorError(error.status, error.code, error.type, error.message, error.param)
+        )
+        verdict = judge_answer(status, told, has_retry_after=shot.retry_after_s is not None)
+        shot.verdict = verdict
+        shot.status = AttemptStatus.REFUSED if verdict.ends_call else AttemptStatus.FAILED
+
+    async def _whole(self, answer: UpstreamAnswer, trail: Trail, shot: Shot) -> None:
+        assert trail.model is not None
+        call = trail.call
+        try:
+            body = await answer.read(self._settings.whole_answer_max_bytes)
+            told = read_answer(body, public_model=trail.model.name, route=call.route)
+        except UpstreamFailed as failure:
+            shot.verdict = judge_failure(failure.kind, visible=False)
+        except BadAnswer:
+            shot.verdict = judge_failure(FailureKind.MALFORMED, visible=False)
+        else:
+            self._take_whole(told, trail, shot, len(body))
+
+    def _take_whole(self, told: WholeAnswer, trail: Trail, shot: Shot, size_bytes: int) -> None:
+        if told.error is not None:
+            self._judge_answer(200, told.error, shot)
+            return
+        shot.usage = told.usage or estimate(trail.call.body.facts, visible_events=0, content_bytes=size_bytes)
+        shot.status = AttemptStatus.OK
+        shot.result = Whole((), told.body)
+
+    async def _streamed(self, answer: UpstreamAnswer, trail: Trail, stream: ClientStream, shot: Shot) -> None:
+        assert trail.model is not None
+        facts = trail.call.body.facts
+        observer = StreamObserver(
+            trail.model.name, route=trail.call.route, usage_asked=facts.usage_asked, answers=facts.answers
+        )
+        relay = Relay(stream, observer, self._settings, self._clock)
+        try:
+            failure = await self._pour(answer, relay, stream)
+        finally:
+            shot.usage = observer.usage or estimate(
+                facts, visible_events=observer.visible_events, content_bytes=observer.content_bytes
+            )
+            shot.first_token_at = trail.first_token_at = relay.first_token_at
+        self._judge_stream(failure, relay, stream, shot)
+
+    async def _pour(self, answer: UpstreamAnswer, relay: Relay, stream: ClientStream) -> FailureKind | None:
+        try:
+            while not await answer.pour(relay):
+                async with asyncio.timeout(self._settings.client_stall_s):
+                    await stream.drained()
+        except UpstreamFailed as failure:
+            return failure.kind
+        except TimeoutError as error:
+            stream.drop()
+            raise _ClientStalled from error
+        if not relay.observer.done:
+            relay.end()
+        return None
+
+    def _judge_stream(self, failure: FailureKind | None, relay: Relay, stream: ClientStream, shot: Shot) -> None:
+        observer = relay.observer
+        if observer.error is not None:
+            self._judge_answer(200, observer.error, shot)
+        elif failure is None and observer.finished and not (observer.malformed or relay.overflowed):
+            shot.status = AttemptStatus.OK
+            stream.finish()
+            shot.result = Streamed()
+            return
+        else:
+            kind = failure or _why_unfinished(relay)
+            shot.verdict = judge_failure(kind, visible=relay.visible)
+        if relay.visible:
+            assert shot.verdict is not None
+            shot.status = AttemptStatus.INTERRUPTED
+            cause = shot.verdict.problem
+            if not shot.verdict.ends_call:
+                cause = problem(ErrorCode.STREAM_INTERRUPTED, cause.message)
+            stream.fail(cause)
+            shot.result = Streamed(cause)
+
+
+def _why_unfinished(relay: Relay) -> FailureKind:
+    if relay.overflowed:
+        return FailureKind.TOO_LARGE
+    return FailureKind.MALFORMED if relay.observer.malformed else FailureKind.CLOSED
+
+
+def _upstream_id(answer: UpstreamAnswer) -> str | None:
+    found = answer.header("x-request-id") or answer.header("request-id")
+    if found is None or not found.isascii() or not found.isprintable():
+        return None
+    return found[:_UPSTREAM_ID_MAX_CHARS]

@@ -1,0 +1,32 @@
+"""The snapshot in force: swapped whole, never replaced by one that does not compile (FP4)."""
+
+from ktms.domain.snapshot import Snapshot
+from ktms.ports.clock import Clock
+
+
+class Current:
+    """Holds the newest good snapshot and how old its confirmation is."""
+
+    def __init__(self, snapshot: Snapshot | None, clock: Clock) -> None:
+        self._clock = clock
+        self.snapshot = snapshot
+        self._confirmed_at = clock.monotonic()
+
+    def swap(self, snapshot: Snapshot) -> None:
+        """Put a newer snapshot in force; calls under way keep the one they began with."""
+        self.snapshot = snapshot
+        self.confirm()
+
+    def confirm(self) -> None:
+        """Note that the store still has this version as its newest."""
+        self._confirmed_at = self._clock.monotonic()
+
+    @property
+    def version(self) -> int:
+        """Version in force; 0 when there is none yet."""
+        return 0 if self.snapshot is None else self.snapshot.version
+
+    @property
+    def age_s(self) -> float:
+        """Seconds since the store last confirmed this version."""
+        return self._clock.monotonic() - self._confirmed_at

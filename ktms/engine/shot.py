@@ -1,0 +1,45 @@
+"""One attempt: where it goes and what it came to. Shapes only; `attempt.py` fills them."""
+
+from dataclasses import dataclass
+
+from ktms.domain.access.usage_event import AttemptStatus
+from ktms.domain.conversation.usage import NO_USAGE, Usage
+from ktms.domain.ids import NodeName, VendorKeyId, VendorModel, VendorName
+from ktms.domain.routing.outcome import Verdict
+from ktms.domain.routing.timers import Timers
+from ktms.domain.snapshot import Origin
+from ktms.engine.call import Result
+from ktms.ports.upstream import Prologue
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where one attempt goes, all names resolved."""
+
+    vendor: VendorName
+    node: NodeName | None
+    vendor_model: VendorModel
+    key_id: VendorKeyId | None
+    origin: Origin
+    prologue: Prologue
+    timers: Timers
+    asks_usage: bool
+
+    @property
+    def name(self) -> str:
+        """What breakers and alarms call it."""
+        return self.vendor if self.node is None else f"{self.vendor}/{self.node}"
+
+
+@dataclass(slots=True)
+class Shot:
+    """What one attempt came to. `verdict` is set when it failed; `result` when it ended the call's answer."""
+
+    began_at: float
+    verdict: Verdict | None = None
+    result: Result | None = None
+    http_status: int | None = None
+    retry_after_s: float | None = None
+    usage: Usage = NO_USAGE
+    status: AttemptStatus = AttemptStatus.FAILED
+    first_token_at: float | None = None

@@ -1,0 +1,146 @@
+"""The life of a call: admit, place, attempt until one target answers, settle.
+
+Rules: the plan is made once, before the first attempt; each target is asked at most once; nothing is asked again
+once something visible was sent; the client's leaving cancels everything at once; whatever happens, the call is
+booked.
+Not here: form of requests (doors), one exchange (`attempt.py`), the rules themselves (`domain/routing/`).
+"""
+
+import asyncio
+from dataclasses import dataclass
+
+from ktms.domain.call import Route
+from ktms.domain.errors import CallFailed, ErrorCode, Problem, problem
+from ktms.domain.ids import RequestId
+from ktms.domain.routing.choose import Listed, visible
+from ktms.domain.snapshot import Snapshot
+from ktms.engine.admit import Admission
+from ktms.engine.call import Call, Failed, Result, Streamed, Whole
+from ktms.engine.current import Current
+from ktms.engine.drain import Drain
+from ktms.engine.place import Placer
+from ktms.engine.relay import ClientStream
+from ktms.engine.settings import EngineSettings
+from ktms.engine.settle import Bookkeeper
+from ktms.engine.trail import Trail
+from ktms.engine.walk import Means, Walk
+from ktms.ports.client import Client
+from ktms.ports.clock import Clock
+from ktms.ports.telemetry import Telemetry
+
+_NO_CONFIG = problem(ErrorCode.CONFIG_UNAVAILABLE, "The gateway has no configuration yet.", retry_after_s=2)
+_DRAINING = problem(ErrorCode.DRAINING, "This replica is shutting down; ask another.", retry_after_s=1)
+_OVERLOADED = problem(ErrorCode.OVERLOADED, "Too many calls at once; come back shortly.", retry_after_s=1)
+_INTERNAL = problem(ErrorCode.INTERNAL_ERROR, "An internal error; it has been logged.")
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the switchboard is made of; `app/assemble.py` makes them."""
+
+    admission: Admission
+    books: Bookkeeper
+    clock: Clock
+    current: Current
+    drain: Drain
+    means: Means
+    placer: Placer
+    settings: EngineSettings
+    telemetry: Telemetry
+
+
+class Switchboard:
+    """Answers calls."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    async def handle(self, call: Call, client: Client) -> Result:
+        """Answer one call; a failure is a result, only the client's leaving is an exception."""
+        parts = self._parts
+        trail = Trail(call)
+        result: Result | None = None
+        parts.telemetry.call_started()
+        parts.drain.entered()
+        try:
+            result = await self._answer(call, client, trail)
+        except CallFailed as failure:
+            result = self._failed(failure.problem, trail)
+        except asyncio.CancelledError:
+            if not parts.drain.cutting:
+                raise
+            _keep_alive_to_tell()
+            result = self._failed(_DRAINING, trail)
+        except Exception as error:  # noqa: BLE001 - the boundary: our mistake becomes a 500 and a line in the log
+            parts.telemetry.event("error", "internal_error", kind=type(error).__name__, where=_where(error))
+            result = self._failed(_INTERNAL, trail)
+        finally:
+            parts.drain.left()
+            parts.books.call(trail, result)
+        return result
+
+    async def listing(self, token: str) -> tuple[Listed, ...]:
+        """Give the models, aliases and chains that the key behind the token may use.
+
+        Raises:
+            CallFailed: the key is refused, or there is no configuration yet.
+        """
+        key = await self._parts.admission.admit(token)
+        return visible(self._snapshot(), key)
+
+    def refused_at_door(self, request_id: RequestId, route: Route, cause: Problem, received_at: float) -> None:
+        """Book a request whose form the door refused."""
+        self._parts.books.refused(request_id, route, cause, received_at)
+
+    def _snapshot(self) -> Snapshot:
+        snapshot = self._parts.current.snapshot
+        if snapshot is None:
+            raise CallFailed(_NO_CONFIG)
+        return snapshot
+
+    async def _answer(self, call: Call, client: Client, trail: Trail) -> Result:
+        parts = self._parts
+        if not parts.drain.takes_calls:
+            raise CallFailed(_DRAINING)
+        if parts.drain.inflight > parts.settings.inflight_max:
+            raise CallFailed(_OVERLOADED)
+        trail.key = await parts.admission.admit(call.token)
+        placed = parts.placer.place(self._snapshot(), call, trail.key)
+        trail.decision = placed.decision
+        if call.body.facts.streamed:
+            trail.stream = ClientStream(
+                client,
+                parts.settings,
+                parts.clock,
+                lambda answering: trail.headers(parts.clock.monotonic(), answering=answering),
+            )
+        try:
+            end = await Walk(parts.means, placed, trail, call.received_at + parts.settings.call_total_s).run()
+        finally:
+            if trail.stream is not None:
+                trail.stream.close()
+        if isinstance(end, Whole):
+            return Whole(trail.headers(parts.clock.monotonic()), end.body)
+        return self._failed(end, trail) if isinstance(end, Problem) else end
+
+    def _failed(self, cause: Problem, trail: Trail) -> Result:
+        """End a call that got no answer: by a status, or by an error event where the stream has begun."""
+        if trail.stream is not None and trail.stream.begun:
+            trail.stream.fail(cause)
+            return Streamed(cause)
+        return Failed(trail.headers(self._parts.clock.monotonic()), cause)
+
+
+def _keep_alive_to_tell() -> None:
+    """Take back the cancellation of the current task: its last act is to tell its client."""
+    task = asyncio.current_task()
+    assert task is not None
+    task.uncancel()
+
+
+def _where(error: Exception) -> str:
+    """Give file and line of our own code where an internal error came from; never its message."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "unknown" if trace is None else f"{trace.tb_frame.f_code.co_name}:{trace.tb_lineno}"

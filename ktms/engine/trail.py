@@ -1,0 +1,91 @@
+"""What happened to one call so far: the facts its headers, its access line and its usage events are made of.
+
+One mutable record per call, written by the engine alone, read by `settle.py`. No content.
+"""
+
+from dataclasses import dataclass, field
+
+from ktms.domain.access.client_key import ClientKey
+from ktms.domain.ids import NodeName, VendorName
+from ktms.domain.routing.choose import Decision
+from ktms.domain.snapshot import Model
+from ktms.engine.call import Call, Headers
+from ktms.engine.relay import ClientStream
+from ktms.ports.telemetry import AttemptRecord
+
+
+@dataclass(slots=True)
+class Trail:
+    """Times are monotonic seconds; durations seconds."""
+
+    call: Call
+    key: ClientKey | None = None
+    decision: Decision | None = None
+    model: Model | None = None
+    vendor: VendorName | None = None
+    node: NodeName | None = None
+    attempts: list[AttemptRecord] = field(default_factory=list)
+    asking_since: float = 0.0
+    upstream_s: float = 0.0
+    queue_s: float = 0.0
+    first_token_at: float | None = None
+    upstream_id: str | None = None
+    stream: ClientStream | None = None
+    cancelled: bool = False
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def note(self, vendor: VendorName, node: NodeName | None, result: str) -> None:
+        """Add one line to the story of attempts; `result` is one short word."""
+        self.attempts.append(AttemptRecord(vendor, node, result))
+
+    def story(self) -> str:
+        """Tell the attempts as `X-KTMS-Attempts` does: `local/mac-1:busy, openai:ok`."""
+        return ", ".join(_told(attempt) for attempt in self.attempts)
+
+    def headers(self, now: float, *, answering: bool = False) -> Headers:
+        """Give what every answer carries: what was decided and how long it took.
+
+        `answering`: the attempt under way has begun to answer, so it counts as one that did.
+        """
+        story = self.story()
+        upstream_s = self.upstream_s
+        if answering:
+            assert self.vendor is not None
+            current = _told(AttemptRecord(self.vendor, self.node, "ok"))
+            story = f"{story}, {current}" if story else current
+            upstream_s += now - self.asking_since
+        total_ms = (now - self.call.received_at) * 1000
+        upstream_ms = upstream_s * 1000
+        queue_ms = self.queue_s * 1000
+        gateway_ms = max(0.0, total_ms - upstream_ms - queue_ms)
+        found: list[tuple[str, str]] = [("X-Request-Id", self.call.request_id)]
+        if self.model is not None:
+            found.append(("X-KTMS-Model", self.model.name))
+        decision = self.decision
+        if decision is not None:
+            if decision.chain is not None:
+                found.append(("X-KTMS-Chain", decision.chain))
+            found.append(("X-KTMS-Placement", decision.placement.value))
+        if self.vendor is not None:
+            found.append(("X-KTMS-Vendor", self.vendor))
+        if self.node is not None:
+            found.append(("X-KTMS-Node", self.node))
+        if story:
+            found.append(("X-KTMS-Attempts", story))
+        found.append(("X-KTMS-Cache", "off"))
+        if self.upstream_id is not None:
+            found.append(("X-KTMS-Upstream-Id", self.upstream_id))
+        found.append(
+            (
+                "Server-Timing",
+                f"gateway;dur={gateway_ms:.2f}, queue;dur={queue_ms:.2f}, upstream;dur={upstream_ms:.2f}",
+            )
+        )
+        return tuple(found)
+
+
+def _told(attempt: AttemptRecord) -> str:
+    if attempt.node is None:
+        return f"{attempt.vendor}:{attempt.result}"
+    return f"{attempt.vendor}/{attempt.node}:{attempt.result}"

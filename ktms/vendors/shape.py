@@ -1,0 +1,46 @@
+"""What differs between the APIs that speak our dialect: where paths lie, how a credential is sent, a few habits.
+
+A shape is data and pure functions; bodies stay with the dialects. One file per kind, found through `registry.py`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ktms.domain.access.secret import Secret
+from ktms.domain.call import Route
+
+Headers = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """One kind of API.
+
+    `path(base_path, route)` gives the request target; `auth_headers(secret)` the headers that carry a credential.
+    `asks_usage`: whether `stream_options.include_usage` is understood. `closes_after_stream`: whether the server
+    drops the connection after a streamed answer although it said it would keep it, so that none is to be reused.
+    """
+
+    name: str
+    path: Callable[[str, Route], str]
+    auth_headers: Callable[[Secret], Headers]
+    asks_usage: bool = True
+    closes_after_stream: bool = False
+
+
+VERSION_PATH = "/v1"
+
+
+def below_base(base_path: str, route: Route) -> str:
+    """Path right below the base URL: it names the version itself, as vendors document it."""
+    return base_path + route.value
+
+
+def below_version(base_path: str, route: Route) -> str:
+    """Path below /v1, whether or not the URL ends in it: people write engine URLs both ways."""
+    return base_path.removesuffix(VERSION_PATH) + VERSION_PATH + route.value
+
+
+def bearer(secret: Secret) -> Headers:
+    """Credential as a bearer token (RFC 6750, 2.1)."""
+    return (("Authorization", f"Bearer {secret.reveal()}"),)

@@ -1,0 +1,243 @@
+"""The stores of one gateway, in memory and on a real Postgres: every suite that asks for one of them runs on both.
+
+`cut_feeds` loses the connections of feeds; `take_away` makes all stores unreachable.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Protocol
+
+import asyncpg
+import pytest
+
+from ktms.adapters.envelope.keyring_secrets import KeyringSecrets
+from ktms.adapters.memory.catalogue_store import MemoryCatalogueStore
+from ktms.adapters.memory.change_feed import MemoryChangeFeed
+from ktms.adapters.memory.config_store import MemoryConfigStore
+from ktms.adapters.memory.key_admin import MemoryKeyAdmin
+from ktms.adapters.memory.key_store import MemoryKeyStore
+from ktms.adapters.memory.store import MemoryStore
+from ktms.adapters.memory.telemetry import MemoryTelemetry
+from ktms.adapters.postgres.catalogue_store import PostgresCatalogueStore
+from ktms.adapters.postgres.change_feed import PostgresChangeFeed
+from ktms.adapters.postgres.config_store import PostgresConfigStore
+from ktms.adapters.postgres.encryption_state import settle_keyring
+from ktms.adapters.postgres.key_admin import PostgresKeyAdmin
+from ktms.adapters.postgres.key_store import PostgresKeyStore
+from ktms.adapters.postgres.pool import Database
+from ktms.domain.access.actor import Actor, Role
+from ktms.domain.access.limits import Limits
+from ktms.domain.access.secret import Secret
+from ktms.domain.catalogue import (
+    Catalogue,
+    ChainSpec,
+    ClientKeySpec,
+    DollarLimitMode,
+    EngineKind,
+    ModelSpec,
+    NodeModelSpec,
+    NodeSpec,
+    PolicySpec,
+    PriceSpec,
+    Selection,
+    TargetSpec,
+    TenantSpec,
+    TimeoutSpec,
+    VendorKind,
+    VendorSpec,
+)
+from ktms.domain.placement import Placement
+from ktms.ports.catalogue import CatalogueStore
+from ktms.ports.change_feed import ChangeFeed
+from ktms.ports.config_store import ConfigStore
+from ktms.ports.entropy import Entropy
+from ktms.ports.key_admin import KeyAdmin
+from ktms.ports.key_store import KeyStore
+
+Act = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    catalogue: CatalogueStore
+    config: ConfigStore
+    keys: KeyStore
+    admin: KeyAdmin
+    feed: ChangeFeed
+    cut_feeds: Act
+    take_away: Act
+
+
+class Gate(Protocol):
+    async def close(self) -> None: ...
+
+
+@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.service)])
+def stores(request: pytest.FixtureRequest) -> Stores:
+    made: Stores = request.getfixturevalue(f"{request.param}_stores")
+    return made
+
+
+@pytest.fixture
+def config(stores: Stores) -> ConfigStore:
+    return stores.config
+
+
+@pytest.fixture
+def catalogue(stores: Stores) -> CatalogueStore:
+    return stores.catalogue
+
+
+@pytest.fixture
+def keys(stores: Stores) -> KeyStore:
+    return stores.keys
+
+
+@pytest.fixture
+def admin(stores: Stores) -> KeyAdmin:
+    return stores.admin
+
+
+@pytest.fixture
+def feed(stores: Stores) -> ChangeFeed:
+    return stores.feed
+
+
+@pytest.fixture
+def cut_feeds(stores: Stores) -> Act:
+    return stores.cut_feeds
+
+
+@pytest.fixture
+def take_away(stores: Stores) -> Act:
+    return stores.take_away
+
+
+@pytest.fixture
+def actor() -> Actor:
+    return Actor("tester", Role.OWNER)
+
+
+@pytest.fixture
+def everything() -> Catalogue:
+    """A catalogue that uses every kind of entry and every kind of field."""
+    return Catalogue(
+        vendors=(
+            VendorSpec(
+                "openai",
+                VendorKind.OPENAI,
+                "https://api.example.com/v1",
+                region="us",
+                keys=(Secret("sk-first-vendor-key"), Secret("sk-second-vendor-key")),
+                timeouts=TimeoutSpec(connect_s=1.5, total_s=60),
+                headers={"X-Team": "a"},
+            ),
+            VendorSpec(
+                "azure", VendorKind.AZURE_OPENAI, "https://azure.example.com", keys=(Secret("azure-key-1"),)
+            ),
+        ),
+        models=(
+            ModelSpec(
+                "small",
+                (TargetSpec("local", "qwen3:4b"), TargetSpec("openai", "gpt-4o-mini", 2)),
+                aliases=("default",),
+                context_window=32768,
+                placement=Placement.NODES_FIRST,
+                selection=Selection.ROUND_ROBIN,
+                allowed_regions=("us", "fr"),
+                timeouts=TimeoutSpec(idle_s=5),
+            ),
+            ModelSpec("large", (TargetSpec("azure", "gpt-4o"),)),
+        ),
+        chains=(ChainSpec("auto", {"high": ("large", "small"), "low": ("small",)}, "low"),),
+        nodes=(
+            NodeSpec(
+                "mac-1",
+                "http://10.0.0.7:8790",
+                (NodeModelSpec("qwen3:4b", 8192),),
+                token=Secret("node-token-number-1"),
+                region="fr",
+                slots=4,
+            ),
+            NodeSpec("box-1", "http://10.0.0.8:8000", (NodeModelSpec("qwen3:4b"),), engine=EngineKind.VLLM),
+        ),
+        prices=(
+            PriceSpec("openai", "gpt-4o-mini", Decimal("0.15"), Decimal("0.075"), None, Decimal("0.60")),
+            PriceSpec("local", "qwen3:4b", Decimal("0.0123456789")),
+        ),
+        tenants=(TenantSpec("team-a", Limits(usd_per_month_micros=500_000_000), DollarLimitMode.CLOSED),),
+        client_keys=(
+            ClientKeySpec(
+                "app-1",
+                "team-a",
+                models=("small", "auto"),
+                placements=(Placement.NODES_FIRST, Placement.NODES_ONLY),
+                allowed_regions=("fr",),
+                placement=Placement.NODES_ONLY,
+                placement_lock=True,
+                tier="low",
+                interactive=True,
+                limits=Limits(600, 200_000, 50, 20_000_000, None),
+                expires_at=2_000_000_000.123,
+            ),
+        ),
+        policy=PolicySpec(allowed_regions=("us", "fr"), band=float("inf"), attempts_max=3),
+    )
+
+
+@pytest.fixture
+def memory_stores(entropy: Entropy) -> Stores:
+    return in_memory(entropy)
+
+
+def in_memory(entropy: Entropy) -> Stores:
+    store = MemoryStore()
+
+    async def cut_feeds() -> None:
+        store.cut_feeds()
+
+    async def take_away() -> None:
+        store.away = True
+
+    return Stores(
+        MemoryCatalogueStore(store),
+        MemoryConfigStore(store, entropy),
+        MemoryKeyStore(store),
+        MemoryKeyAdmin(store, entropy),
+        MemoryChangeFeed(store),
+        cut_feeds,
+        take_away,
+    )
+
+
+@pytest.fixture
+async def postgres_stores(
+    gated_dsn: str,
+    postgres_dsn: str,
+    postgres_gate: Gate,
+    keyring_secrets: KeyringSecrets,
+    entropy: Entropy,
+    telemetry: MemoryTelemetry,
+) -> AsyncIterator[Stores]:
+    database = Database(gated_dsn)
+    await database.open()
+    await settle_keyring(database, keyring_secrets)
+
+    async def cut_feeds() -> None:
+        connection = await asyncpg.connect(postgres_dsn)
+        await connection.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'ktms-feed'"
+        )
+        await connection.close()
+
+    yield Stores(
+        PostgresCatalogueStore(database, keyring_secrets, telemetry),
+        PostgresConfigStore(database, keyring_secrets, entropy, telemetry),
+        PostgresKeyStore(database),
+        PostgresKeyAdmin(database, entropy),
+        PostgresChangeFeed(gated_dsn),
+        cut_feeds,
+        postgres_gate.close,
+    )
+    await database.close()

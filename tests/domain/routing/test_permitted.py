@@ -1,0 +1,130 @@
+"""Which targets a call may use at all."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ktms.domain.ids import Region
+from ktms.domain.placement import Placement
+from ktms.domain.routing.permitted import Regions, cloud_targets, excluded_by_region, intersection, local_targets
+from ktms.domain.snapshot import Model, Snapshot
+
+MakeSnapshot = Callable[..., Snapshot]
+
+NODES_FIRST = Placement.NODES_FIRST
+
+
+def regions(*names: str) -> frozenset[Region]:
+    return frozenset(Region(name) for name in names)
+
+
+def named(snapshot: Snapshot, name: str) -> Model:
+    return next(model for model in snapshot.models if model.name == name)
+
+
+SETS = st.none() | st.frozensets(st.sampled_from([Region("fr"), Region("us"), Region("de")]))
+
+
+@given(SETS, SETS, st.sampled_from([Region("fr"), Region("us"), Region("de")]))
+def test_a_region_is_allowed_if_both_allow_it(a: Regions, b: Regions, region: Region) -> None:
+    both = intersection(a, b)
+
+    allowed = both is None or region in both
+    assert allowed is ((a is None or region in a) and (b is None or region in b))
+
+
+def test_without_regions_every_node_and_vendor_may_be_used(snapshot_of: MakeSnapshot) -> None:
+    small = named(snapshot_of(), "small")
+
+    [local] = local_targets(small, NODES_FIRST, None)
+    assert [node.name for node in local.nodes] == ["mac-fr", "mac-us"]
+    assert [target.id for target in cloud_targets(small, NODES_FIRST, None)] == ["us-cloud/mini", "fr-cloud/petit"]
+
+
+def test_regions_leave_out_nodes_and_vendors_elsewhere(snapshot_of: MakeSnapshot) -> None:
+    small = named(snapshot_of(), "small")
+
+    [local] = local_targets(small, NODES_FIRST, regions("fr"))
+    assert [node.name for node in local.nodes] == ["mac-fr"]
+    assert [target.id for target in cloud_targets(small, NODES_FIRST, regions("fr"))] == ["fr-cloud/petit"]
+
+
+def test_a_models_own_regions_hold_too(snapshot_of: MakeSnapshot) -> None:
+    small = named(snapshot_of({"small": {"allowed_regions": ("fr",)}}), "small")
+
+    assert [target.id for target in cloud_targets(small, NODES_FIRST, None)] == ["fr-cloud/petit"]
+    assert cloud_targets(small, NODES_FIRST, regions("us")) == ()
+    assert local_targets(small, NODES_FIRST, regions("us")) == ()
+
+
+def test_a_local_target_nobody_serves_is_left_out(snapshot_of: MakeSnapshot) -> None:
+    assert local_targets(named(snapshot_of(), "empty"), NODES_FIRST, None) == ()
+
+
+@pytest.mark.parametrize("placement", list(Placement))
+def test_a_placement_leaves_out_one_side(snapshot_of: MakeSnapshot, placement: Placement) -> None:
+    small = named(snapshot_of(), "small")
+
+    assert bool(local_targets(small, placement, None)) is placement.allows_nodes
+    assert bool(cloud_targets(small, placement, None)) is placement.allows_cloud
+
+
+@pytest.mark.parametrize("lock", list(Placement))
+def test_a_models_own_lock_leaves_out_the_other_side_in_a_chain(
+    snapshot_of: MakeSnapshot, lock: Placement
+) -> None:
+    small = named(snapshot_of({"small": {"placement": lock, "placement_lock": True}}), "small")
+
+    assert bool(local_targets(small, NODES_FIRST, None)) is lock.allows_nodes
+    assert bool(cloud_targets(small, NODES_FIRST, None)) is lock.allows_cloud
+
+
+def test_a_default_that_is_not_locked_leaves_out_nothing(snapshot_of: MakeSnapshot) -> None:
+    small = named(snapshot_of({"small": {"placement": Placement.NODES_ONLY}}), "small")
+
+    assert cloud_targets(small, NODES_FIRST, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "placement", "allowed", "excluded"),
+    [
+        ("small", NODES_FIRST, None, False),
+        ("small", NODES_FIRST, regions("fr"), False),
+        ("small", NODES_FIRST, regions("de"), True),
+        ("small", NODES_FIRST, regions(), True),
+        ("small", Placement.NODES_ONLY, regions("us"), False),
+        ("small", Placement.CLOUD_ONLY, regions("us"), False),
+        ("cloudy", NODES_FIRST, regions("fr"), True),
+        ("cloudy", Placement.NODES_ONLY, regions("fr"), False),  # it is not the region that leaves nothing
+        ("homely", Placement.CLOUD_ONLY, regions("fr"), False),
+        ("homely", NODES_FIRST, regions("de"), True),
+        ("empty", NODES_FIRST, regions("fr"), False),
+    ],
+)
+def test_it_is_told_whether_regions_alone_leave_nothing(
+    snapshot_of: MakeSnapshot, name: str, placement: Placement, allowed: Regions, excluded: bool
+) -> None:
+    assert excluded_by_region((named(snapshot_of(), name),), placement, allowed) is excluded
+
+
+@given(st.sampled_from(["small", "big", "cloudy", "homely", "empty"]), st.sampled_from(Placement), SETS)
+def test_excluded_means_that_something_is_there_without_regions_and_nothing_with_them(
+    name: str, placement: Placement, allowed: Regions
+) -> None:
+    model = named(_SNAPSHOT, name)
+
+    def some(within: Regions) -> bool:
+        return bool(local_targets(model, placement, within) or cloud_targets(model, placement, within))
+
+    assert excluded_by_region((model,), placement, allowed) is (some(None) and not some(allowed))
+
+
+_SNAPSHOT: Snapshot
+
+
+@pytest.fixture(autouse=True)
+def _keep_a_snapshot(snapshot_of: MakeSnapshot) -> None:
+    global _SNAPSHOT  # noqa: PLW0603  # hypothesis refuses fixtures that are made once per test
+    _SNAPSHOT = snapshot_of()

@@ -1,0 +1,67 @@
+"""The bars of the performance document, and how the gateway's figures stand against them. Pure."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from tests.perf.contenders import GATEWAY
+from tests.perf.measure import ALONE, BUSY, IDLE, MANY, STREAMS, Figures
+
+
+class Verdict(Enum):
+    """How a figure stands."""
+
+    GOAL = "goal reached"
+    FIRST = "first bar reached"
+    MISSED = "missed"
+    UNKNOWN = "not measured"
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One row of the document's table, and the gateway's figure: always the lower quartile."""
+
+    name: str
+    unit: str
+    first: float
+    goal: float
+    value: float | None
+
+    @property
+    def verdict(self) -> Verdict:
+        """How the figure stands."""
+        if self.value is None:
+            return Verdict.UNKNOWN
+        if self.value <= self.goal:
+            return Verdict.GOAL
+        return Verdict.FIRST if self.value <= self.first else Verdict.MISSED
+
+
+SLOPE_NOISE_BYTES = 5.0
+"""One megabyte over 200,000 requests: less than the allocator's own coming and going."""
+
+KB = 1000.0
+
+
+def bars(figures: Figures, *, limits_on: bool) -> list[Bar]:
+    """Give all rows; with limits in Redis the larger figures hold for a request."""
+    first, goal, what = (400.0, 110.0, "everything on") if limits_on else (250.0, 90.0, "without Redis limits")
+    idle = figures.of(IDLE, GATEWAY).quartile("bytes")
+    slope = figures.slope.beyond_noise if figures.slope else None
+    alone, busy = figures.of(ALONE, GATEWAY), figures.of(BUSY, GATEWAY)
+    streams, many = figures.of(STREAMS, GATEWAY), figures.of(MANY, GATEWAY)
+    return [
+        Bar(f"CPU per request, 32 connections, {what}", "us", first, goal, busy.quartile("cpu_us")),
+        Bar("CPU per relayed chunk, 200 streams", "us", 90, 45, streams.quartile("cpu_us")),
+        Bar("added latency alone, p50", "ms", 0.8, 0.3, alone.quartile("added_p50_ms")),
+        Bar("added latency alone, p99", "ms", 3, 1, alone.quartile("added_p99_ms")),
+        Bar("added time to first token, 200 streams, p99", "ms", 10, 2, streams.quartile("added_first_p99_ms")),
+        Bar("memory per idle open stream", "kB", 40, 15, None if idle is None else idle / KB),
+        Bar("1,000 streams: stalled over 250 ms", "streams", 0, 0, many.quartile("stalled")),
+        Bar(
+            "memory growth beyond noise",
+            "bytes/request",
+            SLOPE_NOISE_BYTES,
+            SLOPE_NOISE_BYTES,
+            slope,
+        ),
+    ]

@@ -1,0 +1,143 @@
+"""Turns figures into a table, a JSON file, a picture, and the table in the documentation."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from tests.perf.bars import Bar
+from tests.perf.contenders import DIRECT, GATEWAY, LineUp
+from tests.perf.machine import Machine, interpreter_line
+from tests.perf.measure import ALONE, BUSY, IDLE, STREAMS, Figures
+
+BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
+
+COLUMNS = (
+    ("CPU us/request", BUSY, "cpu_us", 1.0),
+    ("requests/s", BUSY, "per_s", 1.0),
+    ("p50 ms, alone", ALONE, "p50_ms", 1.0),
+    ("p99 ms, alone", ALONE, "p99_ms", 1.0),
+    ("CPU us/chunk", STREAMS, "cpu_us", 1.0),
+    ("first chunk p99 ms", STREAMS, "first_p99_ms", 1.0),
+    ("kB/idle stream", IDLE, "bytes", 1e-3),
+)
+"""Heading, part, figure, factor."""
+
+
+def table(line_up: LineUp, figures: Figures, rows: list[Bar], machine: Machine) -> str:
+    """Write the whole report as Markdown that also reads well on a terminal."""
+    parts = [_machine(machine), _switches(line_up), _contenders(line_up, figures), _ratios(line_up, figures)]
+    if line_up.named(GATEWAY) is not None:
+        parts.append(_bars(rows))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _grid(rows: list[list[str]]) -> str:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = [
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
+        for row in rows
+    ]
+    lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
+    return "\n".join(lines)
+
+
+def shown(value: float | None) -> str:
+    """Write a figure with as many digits as mean something."""
+    if value is None:
+        return "-"
+    if abs(value) >= 100:  # three digits
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"  # three digits
+
+
+def _machine(machine: Machine) -> str:
+    load = ", ".join(f"{value:.2f}" for value in machine.load_before)
+    shared = "" if machine.cpus > 1 else "; contenders share their processor with the load generator"
+    return f"{interpreter_line(machine)}; {machine.cpus} processors, load before {load}{shared}."
+
+
+def _switches(line_up: LineUp) -> str:
+    gateway = line_up.named(GATEWAY)
+    if gateway is None:
+        return ""
+    switches = ", ".join(f"{part} {state}" for part, state in gateway.facts.get("switches", {}).items())
+    return f"Gateway with: {switches}."
+
+
+def _contenders(line_up: LineUp, figures: Figures) -> str:
+    rows = [["median (lower quartile)", *(heading for heading, *_ in COLUMNS)]]
+    for contender in line_up.contenders:
+        cells = [contender.name]
+        for _, part, name, factor in COLUMNS:
+            samples = figures.of(part, contender.name)
+            middle, low = samples.median(name), samples.quartile(name)
+            both = middle is not None and low is not None
+            cells.append(f"{shown(middle * factor)} ({shown(low * factor)})" if both else "-")  # type: ignore[operator]  # both are there
+        rows.append(cells)
+    rows += [[name, *([reason] + [""] * (len(COLUMNS) - 1))] for name, reason in line_up.absent.items()]
+    return _grid(rows)
+
+
+def ratios(line_up: LineUp, figures: Figures) -> dict[str, dict[str, float]]:
+    """Give the gateway's lower quartiles divided by those of the others."""
+    result: dict[str, dict[str, float]] = {}
+    for contender in line_up.contenders:
+        if contender.name in {DIRECT, GATEWAY}:
+            continue
+        for label, part in (("request", BUSY), ("chunk", STREAMS)):
+            own = figures.of(part, GATEWAY).quartile("cpu_us")
+            other = figures.of(part, contender.name).quartile("cpu_us")
+            if own is not None and other:
+                result.setdefault(contender.name, {})[label] = own / other
+    return result
+
+
+def _ratios(line_up: LineUp, figures: Figures) -> str:
+    rows = [["CPU of the gateway as a multiple of", "per request", "per chunk"]]
+    for name, pair in ratios(line_up, figures).items():
+        rows.append([name, shown(pair.get("request")), shown(pair.get("chunk"))])
+    return _grid(rows) if len(rows) > 1 else ""
+
+
+def _bars(rows: list[Bar]) -> str:
+    cells = [["figure (lower quartile)", "measured", "first bar", "goal", "verdict"]]
+    cells += [
+        [f"{bar.name} ({bar.unit})", shown(bar.value), shown(bar.first), shown(bar.goal), bar.verdict.value]
+        for bar in rows
+    ]
+    return _grid(cells)
+
+
+def write_json(
+    path: Path, line_up: LineUp, figures: Figures, rows: list[Bar], machine: Machine, mode: str
+) -> None:
+    """Write everything, single samples included."""
+    gateway = line_up.named(GATEWAY)
+    value = {
+        "mode": mode,
+        "machine": machine._asdict(),
+        "switches": gateway.facts.get("switches", {}) if gateway else {},
+        "absent": line_up.absent,
+        "samples": {
+            part: {name: samples.figures for name, samples in by_name.items()}
+            for part, by_name in figures.samples.items()
+        },
+        "slope": asdict(figures.slope) if figures.slope else None,
+        "ratios": ratios(line_up, figures),
+        "bars": [{**asdict(bar), "verdict": bar.verdict.value} for bar in rows],
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value, indent=1) + "\n")
+
+
+def update_document(path: Path, text: str) -> bool:
+    """Replace what stands between the markers; False when the document has none."""
+    if not path.exists():
+        return False
+    document = path.read_text()
+    before, begin, rest = document.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        return False
+    path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+    return True

@@ -1,0 +1,58 @@
+"""The workshop: one entry point for people and machines, no right beyond need, no moving part unpinned."""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+TARGETS = set("help install up test check bench bench-sim sim chaos release lock proto format".split())  # noqa: SIM905 - one line reads better
+NOT_YET = ("sim", "bench-sim", "chaos", "release")
+PINNED_ACTION = re.compile(r"uses: [\w./-]+@[0-9a-f]{40} # v\d")
+
+
+def make(root: Path, target: str) -> subprocess.CompletedProcess[str]:
+    command = ["env", "-u", "MAKEFLAGS", "-u", "MAKELEVEL", "make", target]  # as if no other make were running
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+
+
+def moving_actions(workflow: str) -> Iterator[str]:
+    for line in workflow.splitlines():
+        if "uses:" in line and not PINNED_ACTION.search(line):
+            yield line.strip()
+
+
+def test_help_lists_every_target(root: Path) -> None:
+    listed = re.findall(r"make ([a-z-]+)", make(root, "help").stdout)
+    assert TARGETS - set(listed) == set()
+
+
+@pytest.mark.parametrize("target", NOT_YET)
+def test_a_target_that_is_not_there_yet_says_so_in_one_line(root: Path, target: str) -> None:
+    done = make(root, target)
+    assert (done.returncode, done.stdout.count("\n")) == (2, 1), done.stdout + done.stderr
+
+
+def test_ci_calls_the_targets_of_a_person(root: Path) -> None:
+    lines = (root / ".ci/run").read_text().splitlines()
+    assert [line for line in lines if line.startswith("make")] == ["make check", "make test"]
+
+
+def test_github_calls_what_ci_calls(root: Path) -> None:
+    assert "- run: .ci/run" in (root / ".github/workflows/ci.yml").read_text()
+
+
+def test_every_action_is_pinned_by_commit(root: Path) -> None:
+    workflows = sorted((root / ".github/workflows").glob("*.yml"))
+    assert [line for workflow in workflows for line in moving_actions(workflow.read_text())] == []
+
+
+def test_workflows_have_no_right_by_default(root: Path) -> None:
+    workflows = (root / ".github/workflows").glob("*.yml")
+    assert [path.name for path in workflows if "\npermissions: {}\n" not in path.read_text()] == []
+
+
+def test_an_action_pinned_by_tag_is_found() -> None:
+    text = "- uses: actions/checkout@v5\n- uses: actions/checkout@" + "0" * 40 + " # v5.0.0\n"
+    assert list(moving_actions(text)) == ["- uses: actions/checkout@v5"]
