@@ -79,7 +79,7 @@ def dump_gateway(catalogue: Catalogue) -> str:
 
 
 def _trimmed(value: object) -> object:
-    """Leave out mappings with nothing in them: all of their fields are at their defaults. Empty lists say something."""
+    """Leave out empty mappings: all of their fields are at their defaults. An empty list says something."""
     if isinstance(value, list):
         return [_trimmed(each) for each in value]
     if not isinstance(value, dict):

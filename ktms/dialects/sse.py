@@ -52,7 +52,7 @@ class EventCutter:
         self._held, self._held_bytes, self._last, self._start = [], 0, b"", None
         if not rest.strip(b"\r\n"):
             return b""
-        return rest + (b"\n" if rest[-1:] in _LINE_ENDS else b"\n\n")
+        return rest + (b"\n" if rest.endswith(b"\n") else b"\n\n")  # behind a CR the first is its second half
 
     def _cut(self, data: bytes) -> bytes:
         if self._start is not None:
@@ -68,7 +68,7 @@ class EventCutter:
         self._held.append(data[:cut])
         whole = b"".join(self._held)
         self._held, self._held_bytes, self._last = [], 0, b""
-        if whole.endswith(b"\r"):
+        if cut == len(data) and whole.endswith(b"\r"):
             self._after_cr = True
             if whole.endswith(b"\r\n\r"):
                 whole += b"\n"  # the half that is still on its way, so that the event leaves as it was written

@@ -99,7 +99,8 @@ catalogues = some.builds(
         max_size=2,
     ).map(tuple),
     chains=some.lists(
-        some.builds(ChainSpec, words, some.dictionaries(words, lists(words), max_size=3), words), max_size=2
+        some.builds(ChainSpec, words, some.dictionaries(words, lists(words), min_size=1, max_size=3), words),
+        max_size=2,
     ).map(tuple),
     nodes=some.lists(
         some.builds(

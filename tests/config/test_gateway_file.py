@@ -143,7 +143,7 @@ def test_a_file_knows_whether_it_states_a_policy(read: Read, text: str, states: 
         ('"500"', '"0.0000001"',
          "etc/gateway.yaml:38:47: tenants[0].limits.usd_per_month: expected dollars with at most 6 decimals"),
         ('"0.15"', "-0.15",
-         "etc/gateway.yaml:36:51: prices[0].input: expected dollars between 0 and 1000000000"),
+         "etc/gateway.yaml:36:49: prices[0].input: expected dollars between 0 and 1000000000"),
         ("2027-01-31", "soon",
          ("etc/gateway.yaml:46:17: client_keys[0].expires_at: expected a date such as 2027-01-31 or "
           "2027-01-31T12:00:00Z")),

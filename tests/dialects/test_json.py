@@ -24,7 +24,9 @@ from ktms.dialects.json import (
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8)
 OBJECTS = st.dictionaries(st.text(), VALUES, max_size=6)
-FEW_VALUES = st.sampled_from([1, 12, 1.5, True, None, "", "x", '}"', [], [1], [[]], {}, {"n": 1}, {"model": "}"}])
+FEW_VALUES: st.SearchStrategy[object] = st.sampled_from(
+    [1, 12, 1.5, True, None, "", "x", '}"', [], [1], [[]], {}, {"n": 1}, {"model": "}"}]
+)
 SPELLINGS = st.sampled_from(
     [(None, (",", ":")), (None, (", ", ": ")), (1, None), (3, (" ,", " : ")), (None, (",", ":  "))]
 )

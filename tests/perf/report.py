@@ -3,24 +3,36 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.perf.bars import Bar
 from tests.perf.contenders import DIRECT, GATEWAY, LineUp
 from tests.perf.machine import Machine, interpreter_line
 from tests.perf.measure import ALONE, BUSY, IDLE, STREAMS, Figures
+from tests.perf.windows import Samples
 
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 
+
+class Column(NamedTuple):
+    """One column of the table; a cost also shows its lower quartile."""
+
+    heading: str
+    part: str
+    figure: str
+    factor: float = 1.0
+    is_cost: bool = True
+
+
 COLUMNS = (
-    ("CPU us/request", BUSY, "cpu_us", 1.0),
-    ("requests/s", BUSY, "per_s", 1.0),
-    ("p50 ms, alone", ALONE, "p50_ms", 1.0),
-    ("p99 ms, alone", ALONE, "p99_ms", 1.0),
-    ("CPU us/chunk", STREAMS, "cpu_us", 1.0),
-    ("first chunk p99 ms", STREAMS, "first_p99_ms", 1.0),
-    ("kB/idle stream", IDLE, "bytes", 1e-3),
+    Column("CPU us/request", BUSY, "cpu_us"),
+    Column("requests/s", BUSY, "per_s", is_cost=False),
+    Column("p50 ms, alone", ALONE, "p50_ms"),
+    Column("p99 ms, alone", ALONE, "p99_ms"),
+    Column("CPU us/chunk", STREAMS, "cpu_us"),
+    Column("first chunk p99 ms", STREAMS, "first_p99_ms"),
+    Column("kB/idle stream", IDLE, "bytes", 1e-3),
 )
-"""Heading, part, figure, factor."""
 
 
 def table(line_up: LineUp, figures: Figures, rows: list[Bar], machine: Machine) -> str:
@@ -65,17 +77,21 @@ def _switches(line_up: LineUp) -> str:
 
 
 def _contenders(line_up: LineUp, figures: Figures) -> str:
-    rows = [["median (lower quartile)", *(heading for heading, *_ in COLUMNS)]]
+    rows = [["median (lower quartile)", *(column.heading for column in COLUMNS)]]
     for contender in line_up.contenders:
-        cells = [contender.name]
-        for _, part, name, factor in COLUMNS:
-            samples = figures.of(part, contender.name)
-            middle, low = samples.median(name), samples.quartile(name)
-            both = middle is not None and low is not None
-            cells.append(f"{shown(middle * factor)} ({shown(low * factor)})" if both else "-")  # type: ignore[operator]  # both are there
-        rows.append(cells)
-    rows += [[name, *([reason] + [""] * (len(COLUMNS) - 1))] for name, reason in line_up.absent.items()]
-    return _grid(rows)
+        cells = [_cell(figures.of(column.part, contender.name), column) for column in COLUMNS]
+        rows.append([contender.name, *cells])
+    absent = ", ".join(f"{name} ({reason})" for name, reason in line_up.absent.items())
+    return _grid(rows) + (f"\n\nNot measured: {absent}." if absent else "")
+
+
+def _cell(samples: Samples, column: Column) -> str:
+    middle, low = samples.median(column.figure), samples.quartile(column.figure)
+    if middle is None or low is None:
+        return "-"
+    if not column.is_cost:
+        return shown(middle * column.factor)
+    return f"{shown(middle * column.factor)} ({shown(low * column.factor)})"
 
 
 def ratios(line_up: LineUp, figures: Figures) -> dict[str, dict[str, float]]:

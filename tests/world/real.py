@@ -3,24 +3,16 @@
 import asyncio
 import socket
 import struct
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar, cast
 
-from ktms.domain.catalogue import Catalogue
 from tests.world.ground import Ground, Listening
-from tests.world.world import GatewayUnderTest, World
+from tests.world.gateway import start_gateway
+from tests.world.world import World
 
 HOST = "127.0.0.1"
 
 P = TypeVar("P", bound=asyncio.Protocol)
-
-
-async def start_gateway(ground: Ground, catalogue: Catalogue, settings: Mapping[str, object]) -> GatewayUnderTest:
-    """Start the gateway under test: `ktms.app.assemble.assemble` on recording and in-memory ports.
-
-    To be written together with the assembly.
-    """
-    raise NotImplementedError("the assembly is not wired into the test world yet")
 
 
 class RealGround:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from ktms.adapters.memory.store import MemoryStore
 from ktms.domain.catalogue import Catalogue
 from tests.world.client import RawClient
 from tests.world.ground import Ground, Listening
@@ -26,6 +27,8 @@ class GatewayUnderTest:
     telemetry: RecordingTelemetry
     busy: Callable[[str], int]
     stop: Callable[[], Awaitable[None]]
+    drain: Callable[[], Awaitable[None]]
+    store: MemoryStore
 
 
 StartGateway = Callable[[Ground, Catalogue, Mapping[str, object]], Awaitable[GatewayUnderTest]]

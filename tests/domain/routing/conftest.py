@@ -52,7 +52,7 @@ CATALOGUE = Catalogue(
 )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def snapshot_of() -> MakeSnapshot:
     """Compile the catalogue; settings of the policy, and changes to models by name, may be given."""
 
@@ -63,7 +63,7 @@ def snapshot_of() -> MakeSnapshot:
     return make
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def key_of() -> MakeKey:
     """Make a client key with some rights."""
 

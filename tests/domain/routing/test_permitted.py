@@ -109,22 +109,17 @@ def test_it_is_told_whether_regions_alone_leave_nothing(
     assert excluded_by_region((named(snapshot_of(), name),), placement, allowed) is excluded
 
 
-@given(st.sampled_from(["small", "big", "cloudy", "homely", "empty"]), st.sampled_from(Placement), SETS)
+@given(
+    name=st.sampled_from(["small", "big", "cloudy", "homely", "empty"]),
+    placement=st.sampled_from(Placement),
+    allowed=SETS,
+)
 def test_excluded_means_that_something_is_there_without_regions_and_nothing_with_them(
-    name: str, placement: Placement, allowed: Regions
+    snapshot_of: MakeSnapshot, name: str, placement: Placement, allowed: Regions
 ) -> None:
-    model = named(_SNAPSHOT, name)
+    model = named(snapshot_of(), name)
 
     def some(within: Regions) -> bool:
         return bool(local_targets(model, placement, within) or cloud_targets(model, placement, within))
 
     assert excluded_by_region((model,), placement, allowed) is (some(None) and not some(allowed))
-
-
-_SNAPSHOT: Snapshot
-
-
-@pytest.fixture(autouse=True)
-def _keep_a_snapshot(snapshot_of: MakeSnapshot) -> None:
-    global _SNAPSHOT  # noqa: PLW0603  # hypothesis refuses fixtures that are made once per test
-    _SNAPSHOT = snapshot_of()

@@ -1,0 +1,147 @@
+"""The arithmetic of the benchmark: quantiles, slopes, bars, tables."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.perf.bars import Bar, Verdict, bars
+from tests.perf.contenders import DIRECT, GATEWAY, NGINX, Contender, LineUp, nginx_configuration
+from tests.perf.load_closed import is_complete, quantiles_ms
+from tests.perf.machine import look
+from tests.perf.measure import BUSY, IDLE, STREAMS, Figures
+from tests.perf.report import BEGIN, END, ratios, shown, table, update_document
+from tests.perf.slope import fit
+from tests.perf.windows import Samples, quantile
+
+
+def line_up(*contenders: Contender) -> LineUp:
+    return LineUp(None, list(contenders), {"LiteLLM": "not installed"})  # type: ignore[arg-type]  # no load is sent
+
+
+OWN = Contender(GATEWAY, 1, 1, "k", {"switches": {"key check": "on", "limits in Redis": "off"}})
+
+
+def figures_of(**cpu_us: list[float]) -> Figures:
+    figures = Figures()
+    for name, values in cpu_us.items():
+        for value in values:
+            figures.of(BUSY, name).add(cpu_us=value)
+            figures.of(STREAMS, name).add(cpu_us=value / 2)
+    return figures
+
+
+@pytest.mark.parametrize(("share", "value"), [(0, 1), (0.25, 2), (0.5, 3), (0.625, 3.5), (1, 5)])
+def test_quantiles_are_interpolated(share: float, value: float) -> None:
+    assert quantile([5, 1, 4, 2, 3], share) == value
+
+
+def test_no_samples_have_no_quantile() -> None:
+    assert Samples().median("cpu_us") is None
+
+
+def test_latencies_are_given_in_milliseconds() -> None:
+    values = [n * 1_000_000 for n in range(1, 101)]
+    assert quantiles_ms(values) == {"p50_ms": 50.0, "p99_ms": 99.0}
+    assert quantiles_ms([]) == {"p50_ms": 0.0, "p99_ms": 0.0}
+
+
+def test_a_leak_has_a_slope() -> None:
+    slope = fit([(n * 1000.0, 5e7 + 100.0 * n * 1000) for n in range(20)])
+    assert slope.bytes_per_request == pytest.approx(100)
+    assert slope.beyond_noise == pytest.approx(100)
+
+
+def test_a_warm_up_is_no_leak() -> None:
+    slope = fit([(n * 1000.0, 5e7 + min(n, 4) * 1e6) for n in range(20)])
+    assert slope.beyond_noise == pytest.approx(0, abs=1e-6)
+
+
+def test_coming_and_going_is_no_leak() -> None:
+    slope = fit([(n * 1000.0, 5e7 + (n % 2) * 1e6) for n in range(20)])
+    assert slope.beyond_noise == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict"),
+    [
+        (None, Verdict.UNKNOWN),
+        (90, Verdict.GOAL),
+        (91, Verdict.FIRST),
+        (250, Verdict.FIRST),
+        (251, Verdict.MISSED),
+    ],
+)
+def test_a_bar_is_judged(value: float | None, verdict: Verdict) -> None:
+    assert Bar("x", "us", 250, 90, value).verdict is verdict
+
+
+def test_bars_take_the_lower_quartile_of_the_gateway() -> None:
+    rows = bars(figures_of(gateway=[100, 200, 300, 400, 500], nginx=[1]), limits_on=False)
+    assert (rows[0].value, rows[0].first) == (200, 250)
+    assert rows[1].value == 100
+
+
+def test_with_limits_on_a_request_may_cost_more() -> None:
+    assert bars(Figures(), limits_on=True)[0].first == 400
+
+
+def test_what_was_not_measured_is_not_judged() -> None:
+    assert {bar.verdict for bar in bars(Figures(), limits_on=False)} == {Verdict.UNKNOWN}
+
+
+def test_ratios_compare_lower_quartiles() -> None:
+    contenders = line_up(Contender(DIRECT, 1, None, "", {}), OWN, Contender(NGINX, 1, 1, "", {}))
+    assert ratios(contenders, figures_of(gateway=[100, 100], nginx=[40, 40])) == {
+        NGINX: {"request": 2.5, "chunk": 2.5}
+    }
+
+
+def test_the_table_names_the_interpreter_the_switches_and_who_is_absent() -> None:
+    figures = figures_of(gateway=[100])
+    figures.of(IDLE, GATEWAY).add(bytes=20_000)
+    text = table(line_up(OWN), figures, bars(figures, limits_on=False), look())
+    assert "PGO" in text
+    assert "key check on, limits in Redis off" in text
+    assert "LiteLLM (not installed)" in text
+    assert "20.0 (20.0)" in text
+    assert "first bar reached" in text
+
+
+@pytest.mark.parametrize(("value", "text"), [(None, "-"), (1234.5, "1,234"), (12.34, "12.3"), (1.234, "1.23")])
+def test_figures_are_shown_with_three_digits(value: float | None, text: str) -> None:
+    assert shown(value) == text
+
+
+def test_only_what_stands_between_the_markers_is_replaced(tmp_path: Path) -> None:
+    document = tmp_path / "performance.md"
+    document.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    assert update_document(document, "new")
+    assert document.read_text() == f"before\n{BEGIN}\nnew\n{END}\nafter\n"
+
+
+def test_a_document_without_markers_is_left_alone(tmp_path: Path) -> None:
+    document = tmp_path / "performance.md"
+    assert not update_document(document, "new")
+    document.write_text("text")
+    assert not update_document(document, "new")
+    assert document.read_text() == "text"
+
+
+@pytest.mark.parametrize(
+    ("answer", "complete"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n", False),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\na", False),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab", True),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n", False),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n", True),
+    ],
+)
+def test_a_complete_answer_is_recognised(answer: bytes, complete: bool) -> None:
+    assert is_complete(answer) is complete
+
+
+def test_nginx_keeps_upstream_connections_and_does_not_buffer() -> None:
+    text = nginx_configuration(Path("/x"), 1, 2)
+    assert "keepalive 256" in text
+    assert "proxy_buffering off" in text
