@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import asyncpg
@@ -46,9 +46,13 @@ class RepeatableEntropy:
 
 
 class Gate:
-    """A TCP relay to one port of loopback: `hang` takes everything and answers nothing, `close` refuses."""
+    """A TCP relay to one port of loopback: `hang` takes everything and answers nothing, `close` refuses.
+
+    `answer` may change what the server says, piece by piece.
+    """
 
     def __init__(self, port: int) -> None:
+        self.answer: Callable[[bytes], bytes] = bytes
         self._target = port
         self._flowing = asyncio.Event()
         self._flowing.set()
@@ -80,16 +84,18 @@ class Gate:
         self._writers |= {writer, there}
         try:
             async with asyncio.TaskGroup() as pumps:
-                pumps.create_task(self._pump(reader, there))
-                pumps.create_task(self._pump(there_reader, writer))
+                pumps.create_task(self._pump(reader, there, bytes))
+                pumps.create_task(self._pump(there_reader, writer, self.answer))
         finally:
             self._writers -= {writer, there}
 
-    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _pump(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, change: Callable[[bytes], bytes]
+    ) -> None:
         try:
             while piece := await reader.read(65536):
                 await self._flowing.wait()
-                writer.write(piece)
+                writer.write(change(piece))
                 await writer.drain()
         except OSError:
             pass
@@ -192,6 +198,12 @@ async def silent_port() -> AsyncIterator[int]:
 def gated_dsn(postgres_server: EmbeddedPostgres, postgres_gate: Gate, postgres_dsn: str) -> str:
     """The test's own database, by way of the gate."""
     return postgres_dsn.replace(f":{postgres_server.port}/", f":{postgres_gate.port}/")
+
+
+@pytest.fixture
+def gated_bare_dsn(postgres_server: EmbeddedPostgres, postgres_gate: Gate, bare_dsn: str) -> str:
+    """The test's own empty database, by way of the gate."""
+    return bare_dsn.replace(f":{postgres_server.port}/", f":{postgres_gate.port}/")
 
 
 @pytest.fixture

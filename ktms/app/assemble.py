@@ -127,33 +127,10 @@ class Gateway:
 def assemble(ports: Ports, snapshot: Snapshot | None, settings: GatewaySettings) -> Gateway:
     """Wire a gateway; nothing runs before `start`."""
     clock, telemetry = ports.clock, ports.telemetry
-    identities = Identities(clock, ports.entropy)
-    current = Current(snapshot, clock)
-    drain = Drain()
+    current, drain = Current(snapshot, clock), Drain()
     admission = Admission(ports.keys, clock, telemetry, settings.engine)
-    books = Bookkeeper(
-        ledger=ports.ledger, telemetry=telemetry, clock=clock, identities=identities, status_of=status_of
-    )
-    engine = Switchboard(
-        Parts(
-            admission=admission,
-            books=books,
-            clock=clock,
-            current=current,
-            drain=drain,
-            means=Means(
-                attempts=Attempts(ports.upstream, books, clock, settings.engine),
-                clock=clock,
-                condition=Condition(clock, telemetry),
-                identities=identities,
-                leases=ports.leases,
-                telemetry=telemetry,
-            ),
-            placer=Placer(int.from_bytes(ports.entropy.token_bytes(2))),
-            settings=settings.engine,
-            telemetry=telemetry,
-        )
-    )
+    identities = Identities(clock, ports.entropy)
+    engine = _engine(ports, settings.engine, admission, identities, current, drain)
     refresher = Refresher(
         store=ports.catalogue,
         feed=ports.changes,
@@ -183,4 +160,39 @@ def assemble(ports: Ports, snapshot: Snapshot | None, settings: GatewaySettings)
         refresher=refresher,
         drain=drain,
         readiness=readiness,
+    )
+
+
+def _engine(
+    ports: Ports,
+    settings: EngineSettings,
+    admission: Admission,
+    identities: Identities,
+    current: Current,
+    drain: Drain,
+) -> Switchboard:
+    clock, telemetry = ports.clock, ports.telemetry
+    books = Bookkeeper(
+        ledger=ports.ledger, telemetry=telemetry, clock=clock, identities=identities, status_of=status_of
+    )
+    means = Means(
+        attempts=Attempts(ports.upstream, books, clock, settings),
+        clock=clock,
+        condition=Condition(clock, telemetry),
+        identities=identities,
+        leases=ports.leases,
+        telemetry=telemetry,
+    )
+    return Switchboard(
+        Parts(
+            admission=admission,
+            books=books,
+            clock=clock,
+            current=current,
+            drain=drain,
+            means=means,
+            placer=Placer(int.from_bytes(ports.entropy.token_bytes(2))),
+            settings=settings,
+            telemetry=telemetry,
+        )
     )

@@ -5,6 +5,7 @@ ready.
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from ktms.adapters.postgres.pool import Database
 from ktms.adapters.system.clock import SystemClock
 from ktms.adapters.system.entropy import SystemEntropy
 from ktms.adapters.telemetry.gateway_telemetry import GatewayTelemetry, LogSettings
+from ktms.adapters.telemetry.library_logs import LibraryLogs
 from ktms.adapters.upstream_http.address_rules import AddressRules
 from ktms.adapters.upstream_http.client import HttpUpstream
 from ktms.adapters.upstream_http.settings import UpstreamSettings
@@ -90,6 +92,8 @@ async def production(world: World) -> AsyncIterator[Production]:
     """Open the real world, and close it in the same block."""
     clock, entropy = SystemClock(), SystemEntropy()
     telemetry = GatewayTelemetry(clock, world.log, version=release())
+    libraries = LibraryLogs(telemetry)
+    logging.getLogger().addHandler(libraries)
     secrets = KeyringSecrets(world.keyring, entropy)
     database = Database(world.database_url.reveal(), connections_max=world.connections_max)
     upstream = HttpUpstream(UpstreamSettings(), world.address_rules)
@@ -127,4 +131,5 @@ async def production(world: World) -> AsyncIterator[Production]:
     finally:
         await upstream.close()
         await database.close()
+        logging.getLogger().removeHandler(libraries)
         telemetry.stop()

@@ -8,12 +8,13 @@ Not here: reading (`gateway_file.py`).
 import io
 import re
 from collections.abc import Sequence
+from decimal import Decimal
+from enum import StrEnum
 
 import msgspec
 from ruamel.yaml import YAML
 
 from ktms.config.gateway_entries import (
-    BAND,
     CacheEntry,
     ChainEntry,
     ClientKeyEntry,
@@ -71,21 +72,32 @@ def dump_gateway(catalogue: Catalogue) -> str:
     )
     emitter = YAML(pure=True)
     emitter.width = LINE_WIDTH
+    emitter.allow_unicode = False  # other line ends of Unicode would come back as spaces
     emitter.indent(mapping=2, sequence=4, offset=2)
     out = io.StringIO(HEAD)
     out.seek(0, io.SEEK_END)
-    emitter.dump(_trimmed(msgspec.to_builtins(document)), out)
+    emitter.dump(_lean(document), out)
     return out.getvalue()
 
 
-def _trimmed(value: object) -> object:
-    """Leave out empty mappings: all of their fields are at their defaults. An empty list says something."""
+def _lean(value: object) -> object:
+    """Give plain values without the fields that are at their defaults."""
+    if isinstance(value, msgspec.Struct):
+        fields = msgspec.structs.fields(value)
+        return {
+            field.name: _lean(getattr(value, field.name))
+            for field in fields
+            if field.required or getattr(value, field.name) != _default(field)
+        }
     if isinstance(value, list):
-        return [_trimmed(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    trimmed = {key: _trimmed(each) for key, each in value.items()}
-    return {key: each for key, each in trimmed.items() if each != {}}
+        return [_lean(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _lean(each) for key, each in value.items()}
+    return str(value) if isinstance(value, StrEnum | Decimal) else value
+
+
+def _default(field: msgspec.structs.FieldInfo) -> object:
+    return field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
 
 
 def _vendor(spec: VendorSpec) -> VendorEntry:
@@ -177,7 +189,7 @@ def _policy(spec: PolicySpec) -> PolicyEntry:
         placement_lock=spec.placement_lock,
         force_cloud=spec.force_cloud,
         allowed_regions=list(spec.allowed_regions),
-        band=BAND if spec.band == BAND else spec.band,  # left out when it is the default object itself
+        band=spec.band,
         retry=RetryEntry(attempts_max=spec.attempts_max),
     )
 

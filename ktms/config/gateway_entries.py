@@ -12,22 +12,19 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, field
 
 from ktms.domain.catalogue import DEFAULT_TENANT, DollarLimitMode, EngineKind, Selection, VendorKind
-from ktms.domain.routing.placement import Placement
+from ktms.domain.placement import Placement
 
 Dollars = Annotated[Decimal, Meta(description='Dollars, exact, best written in quotes: "0.15".')]
 Name = Annotated[str, Meta(min_length=1)]
 Seconds = Annotated[float, Meta(gt=0)]
 Band = Annotated[float, Meta(ge=1, description="At least 1; .inf switches the rule off.")]
-BAND = 1.25
-"""Default of the finish-time band (routing)."""
-
 Weight = Annotated[int, Meta(ge=0)]
 Count = Annotated[int, Meta(ge=1)]
 Quantity = Annotated[int, Meta(ge=0)]
 
 
-class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Refuses fields it does not know; writes only what differs from the default."""
+class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Refuses fields it does not know."""
 
 
 class SecretSource(Entry, frozen=True):
@@ -184,7 +181,7 @@ class PolicyEntry(Entry, frozen=True):
     placement_lock: bool = False
     force_cloud: Annotated[bool, Meta(description="During an incident: everybody goes to the cloud.")] = False
     allowed_regions: list[str] = field(default_factory=list)
-    band: Band = BAND
+    band: Band = 1.25
     retry: RetryEntry = field(default_factory=RetryEntry)
 
 

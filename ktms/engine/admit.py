@@ -67,10 +67,11 @@ class Admission:
 
     async def reverify(self) -> None:
         """Ask for all keys in use at once; revoked ones are refused from then on (FP11)."""
-        due = self._window.due(self._clock.monotonic())
+        asked_at = self._clock.monotonic()  # not the answer's moment: a slow answer is about the past (FP11)
+        due = self._window.due(asked_at)
         found = await self._ask(due)
         if found is not None:
-            self._window.confirm(found, due, self._clock.monotonic())
+            self._window.confirm(found, due, asked_at)
 
     def _checked(self, key: ClientKey | None) -> ClientKey:
         if not usable(key, self._clock.wall()):
@@ -95,13 +96,14 @@ class Admission:
             del self._pending[text.digest]
 
     async def _look_up(self, text: KeyText) -> bool:
+        asked_at = self._clock.monotonic()
         found = await self._ask((text.id,))
         if found is None:
             return False
         key = found.get(text.id)
         if key is not None and not same_digest(key.digest, text.digest):
             key = None
-        self._window.remember(text.digest, key, self._clock.monotonic())
+        self._window.remember(text.digest, key, asked_at)
         return True
 
     async def _ask(self, ids: tuple[KeyId, ...]) -> Mapping[KeyId, ClientKey] | None:

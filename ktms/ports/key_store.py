@@ -13,6 +13,8 @@ class KeyStore(Protocol):
     async def find(self, ids: Collection[KeyId]) -> Mapping[KeyId, ClientKey]:
         """Give the stored keys among `ids`, revoked ones included; unknown ids are absent. One round trip.
 
+        No ids at all are asked for too: the answer, empty as it is, tells that the database answers.
+
         Raises:
             StoreAway: the database did not answer in time (ports/catalogue.py).
         """

@@ -16,8 +16,8 @@ def _path(base_path: str, route: Route) -> str:
     return below_base(base_path or V1_PATH, route)
 
 
-def _api_key(secret: Secret) -> Headers:
+def _own_header(secret: Secret) -> Headers:
     return (("api-key", secret.reveal()),)
 
 
-AZURE_OPENAI = Shape(name="azure_openai", path=_path, auth_headers=_api_key)
+AZURE_OPENAI = Shape(name="azure_openai", path=_path, auth_headers=_own_header)

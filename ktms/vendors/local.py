@@ -7,10 +7,4 @@ OLLAMA = Shape(name="ollama", path=below_version, auth_headers=bearer)
 VLLM = Shape(name="vllm", path=below_version, auth_headers=bearer)
 TGI = Shape(name="tgi", path=below_version, auth_headers=bearer)
 DEMO = Shape(name="demo", path=below_version, auth_headers=bearer)
-
-LLAMACPP = Shape(
-    name="llamacpp",
-    path=below_version,
-    auth_headers=bearer,
-    closes_after_stream=True,  # seen in two builds: Keep-Alive is promised, the connection is closed
-)
+LLAMACPP = Shape(name="llamacpp", path=below_version, auth_headers=bearer)

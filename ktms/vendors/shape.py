@@ -17,15 +17,13 @@ class Shape:
     """One kind of API.
 
     `path(base_path, route)` gives the request target; `auth_headers(secret)` the headers that carry a credential.
-    `asks_usage`: whether `stream_options.include_usage` is understood. `closes_after_stream`: whether the server
-    drops the connection after a streamed answer although it said it would keep it, so that none is to be reused.
+    `asks_usage`: whether `stream_options.include_usage` is understood.
     """
 
     name: str
     path: Callable[[str, Route], str]
     auth_headers: Callable[[Secret], Headers]
     asks_usage: bool = True
-    closes_after_stream: bool = False
 
 
 VERSION_PATH = "/v1"

@@ -28,7 +28,7 @@ from ktms.domain.catalogue import (
     VendorKind,
     VendorSpec,
 )
-from ktms.domain.routing.placement import Placement
+from ktms.domain.placement import Placement
 
 words = some.text(min_size=1, max_size=12) | some.sampled_from(
     [

@@ -17,7 +17,7 @@ from ktms.domain.access.limits import Limits
 from ktms.domain.access.secret import Secret
 from ktms.domain.catalogue import Catalogue, DollarLimitMode, Selection, TimeoutSpec, VendorKind
 from ktms.domain.complaint import Complaint
-from ktms.domain.routing.placement import Placement
+from ktms.domain.placement import Placement
 
 Files = Callable[..., ReadFile]
 
@@ -141,7 +141,7 @@ def test_a_file_knows_whether_it_states_a_policy(read: Read, text: str, states: 
         ("{file: second}", "{file: gone}",
          "etc/gateway.yaml:7:35: vendors[0].keys[1]: cannot read etc/gone: No such file or directory"),
         ('"500"', '"0.0000001"',
-         "etc/gateway.yaml:38:47: tenants[0].limits.usd_per_month: expected dollars with at most 6 decimals"),
+         "etc/gateway.yaml:38:44: tenants[0].limits.usd_per_month: expected dollars with at most 6 decimals"),
         ('"0.15"', "-0.15",
          "etc/gateway.yaml:36:49: prices[0].input: expected dollars between 0 and 1000000000"),
         ("2027-01-31", "soon",

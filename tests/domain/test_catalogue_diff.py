@@ -92,7 +92,8 @@ def test_the_default_tenant_is_never_removed() -> None:
 )
 def test_a_change_names_the_fields(section: str, changes: dict[str, Any], kind: str, name: str) -> None:
     [entry] = getattr(FULL, section)
-    wanted = replace(FULL, **{section: (replace(entry, **changes),)})
+    sections: dict[str, Any] = {section: (replace(entry, **changes),)}
+    wanted = replace(FULL, **sections)
 
     [change] = diff(FULL, wanted, prune=False)
 

@@ -54,7 +54,8 @@ SECTION = {
 def wrong(entry: Any, **changes: Any) -> list[tuple[str | int, ...]]:
     """Give the paths inside the entry that are complained about once these fields are changed."""
     section = SECTION[type(entry)]
-    catalogue = Catalogue(**{section: (entry, replace(entry, **changes))})
+    sections: dict[str, Any] = {section: (entry, replace(entry, **changes))}
+    catalogue = Catalogue(**sections)
     paths = [complaint.path for complaint in entry_complaints(catalogue)]
     assert all(path[:2] == (section, 1) for path in paths), "only the changed entry is wrong"
     return [path[2:] for path in paths]

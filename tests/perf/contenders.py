@@ -122,7 +122,7 @@ proxy_buffering off;
 
 def _add_litellm(stack: ExitStack, running: LineUp, upstream_port: int, venv: Path | None) -> None:
     if venv is None:
-        running.absent[LITELLM] = "no environment given (--litellm-venv)"
+        running.absent[LITELLM] = "no environment given, see --litellm-venv"
         return
     program = venv / "bin" / "litellm"
     if not program.exists():

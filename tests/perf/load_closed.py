@@ -7,7 +7,9 @@ from typing import cast
 
 _LENGTH = re.compile(rb"\r\ncontent-length:\s*(\d+)", re.IGNORECASE)
 
-CHUNKED_END = b"0\r\n\r\n"
+CHUNKED_END = b"\r\n0\r\n\r\n"
+"""With the line end before it, since a header may end in a nought too."""
+
 GIVE_UP_S = 30.0
 """A subject that answers nothing for so long is broken, not slow."""
 

@@ -30,6 +30,7 @@ class Figures:
 def run(line_up: LineUp, plan: Plan) -> Figures:
     """Measure everything the plan names."""
     figures = Figures()
+    _memory(line_up, figures, plan.idle_streams)
     for part, connections in ((BUSY, sizes.CONNECTIONS), (ALONE, 1)):
         for round_ in range(plan.rounds):
             _progress(f"{part}, round {round_ + 1} of {plan.rounds}")
@@ -41,16 +42,20 @@ def run(line_up: LineUp, plan: Plan) -> Figures:
     for contender in _few(line_up):
         window = streams(line_up.load, contender, sizes.MANY_STREAMS, plan.many_chunks, sizes.MANY_EVERY_MS)
         figures.of(MANY, contender.name).add(**window)
-    _progress("memory")
-    for contender in line_up.contenders:
-        if contender.pid is not None:
-            bytes_each = idle_stream_bytes(line_up.load, contender, plan.idle_streams)
-            figures.of(IDLE, contender.name).add(bytes=bytes_each)
     gateway = line_up.named(GATEWAY)
     if gateway is not None:
         figures.slope = _slope(line_up, gateway, plan)
     _progress("")
     return figures
+
+
+def _memory(line_up: LineUp, figures: Figures, count: int) -> None:
+    """Look at memory first: later, streams would live in what earlier ones left behind."""
+    _progress("memory of open streams")
+    for contender in line_up.contenders:
+        if contender.pid is not None:
+            bytes_each = idle_stream_bytes(line_up.load, contender, count)
+            figures.of(IDLE, contender.name).add(bytes=bytes_each)
 
 
 def _closed_round(line_up: LineUp, figures: Figures, part: str, connections: int, seconds: float) -> None:

@@ -2,14 +2,11 @@
 
 from pathlib import Path
 
-import matplotlib as mpl
+from matplotlib.figure import Figure
 
-mpl.use("Agg")
-
-from matplotlib import pyplot as plt  # the backend is chosen first
-
-from tests.perf.contenders import DIRECT, LineUp  # after the backend
-from tests.perf.measure import ALONE, BUSY, STREAMS, Figures  # after the backend
+from tests.perf.contenders import BARE, COPY, DIRECT, GATEWAY, LITELLM, NGINX, LineUp
+from tests.perf.measure import ALONE, BUSY, STREAMS, Figures
+from tests.perf.report import shown as written
 
 PANELS = (
     ("CPU per request (us), 32 connections", BUSY, "cpu_us"),
@@ -17,23 +14,31 @@ PANELS = (
     ("latency alone, p50 (ms)", ALONE, "p50_ms"),
 )
 
+COLOURS = {
+    DIRECT: "tab:gray",
+    GATEWAY: "tab:blue",
+    NGINX: "tab:green",
+    BARE: "tab:orange",
+    COPY: "tab:olive",
+    LITELLM: "tab:red",
+}
+
 
 def draw(path: Path, line_up: LineUp, figures: Figures) -> None:
     """Write a PNG: a bar at the lower quartile, a dot for each window."""
-    figure, axes = plt.subplots(1, len(PANELS), figsize=(15, 4.2), layout="constrained")
+    figure = Figure(figsize=(15, 4.2), layout="constrained")
+    axes = figure.subplots(1, len(PANELS))
     for axis, (title, part, name) in zip(axes, PANELS, strict=True):
-        shown = [c.name for c in line_up.contenders if figures.of(part, c.name).figures.get(name)]
-        for place, contender in enumerate(shown):
+        names = [c.name for c in line_up.contenders if figures.of(part, c.name).figures.get(name)]
+        for place, contender in enumerate(names):
             samples = figures.of(part, contender)
-            colour = "tab:gray" if contender == DIRECT else f"C{place}"
-            axis.barh(place, samples.quartile(name) or 0, color=colour, alpha=0.6)
-            values = samples.figures[name]
-            axis.plot(values, [place] * len(values), "k.", markersize=4)
-        axis.set_yticks(range(len(shown)), shown)
+            low = samples.quartile(name) or 0
+            axis.barh(place, low, color=COLOURS.get(contender, "tab:brown"), alpha=0.7)
+            axis.plot(samples.figures[name], [place] * len(samples.figures[name]), "k.", markersize=4)
+            axis.annotate(f" {written(low)}", (0, place), fontsize=9, va="center")
+        axis.set_yticks(range(len(names)), names)
         axis.invert_yaxis()
-        axis.set_xscale("log")
         axis.set_title(title, fontsize=10)
         axis.grid(axis="x", alpha=0.3)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)
-    plt.close(figure)

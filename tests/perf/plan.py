@@ -30,9 +30,9 @@ MANY_EVERY_MS = 100
 QUICK = Plan(
     "quick",
     rounds=3,
-    closed_s=0.7,
+    closed_s=0.5,
     stream_rounds=2,
-    stream_chunks=30,
+    stream_chunks=20,
     idle_streams=300,
     many_chunks=20,
     slope_requests=20_000,

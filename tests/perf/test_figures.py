@@ -8,7 +8,7 @@ from tests.perf.bars import Bar, Verdict, bars
 from tests.perf.contenders import DIRECT, GATEWAY, NGINX, Contender, LineUp, nginx_configuration
 from tests.perf.load_closed import is_complete, quantiles_ms
 from tests.perf.machine import look
-from tests.perf.measure import BUSY, IDLE, STREAMS, Figures
+from tests.perf.measure import BUSY, IDLE, MANY, STREAMS, Figures
 from tests.perf.report import BEGIN, END, ratios, shown, table, update_document
 from tests.perf.slope import fit
 from tests.perf.windows import Samples, quantile
@@ -89,6 +89,15 @@ def test_what_was_not_measured_is_not_judged() -> None:
     assert {bar.verdict for bar in bars(Figures(), limits_on=False)} == {Verdict.UNKNOWN}
 
 
+@pytest.mark.parametrize(("direct", "value"), [(0, 3), (1, None)])
+def test_stalls_count_only_where_the_bare_upstream_has_none(direct: float, value: float | None) -> None:
+    figures = Figures()
+    figures.of(MANY, DIRECT).add(stalled=direct)
+    figures.of(MANY, GATEWAY).add(stalled=3)
+    (row,) = (bar for bar in bars(figures, limits_on=False) if "stalled" in bar.name)
+    assert row.value == value
+
+
 def test_ratios_compare_lower_quartiles() -> None:
     contenders = line_up(Contender(DIRECT, 1, None, "", {}), OWN, Contender(NGINX, 1, 1, "", {}))
     assert ratios(contenders, figures_of(gateway=[100, 100], nginx=[40, 40])) == {
@@ -134,6 +143,7 @@ def test_a_document_without_markers_is_left_alone(tmp_path: Path) -> None:
         (b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\na", False),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab", True),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n", False),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nAge: 0\r\n\r\n", False),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n", True),
     ],
 )

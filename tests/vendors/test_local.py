@@ -15,7 +15,3 @@ def test_an_engine_speaks_openai_under_v1_with_a_bearer_token(shape: Shape) -> N
     assert shape.path("", Route.COMPLETIONS) == "/v1/completions"
     assert shape.auth_headers(Secret("t")) == (("Authorization", "Bearer t"),)
     assert shape.asks_usage
-
-
-def test_only_llamacpp_drops_its_connection_after_a_stream() -> None:
-    assert [shape.name for shape in ALL if shape.closes_after_stream] == ["llamacpp"]

@@ -31,12 +31,12 @@ VENDOR_SECRET = "sk-canary-vendor-credential-0123456789"
 
 
 def vendor(name: str, url: str, *, timeouts: TimeoutSpec | None = None, keys: int = 1) -> VendorSpec:
-    """Declare a mock vendor as a private OpenAI-compatible one."""
+    """Declare a mock vendor (`MockVendor.url`) as a private OpenAI-compatible one."""
     secrets = tuple(Secret(f"{VENDOR_SECRET}-{name}-{index}") for index in range(keys))
     return VendorSpec(
         name,
         VendorKind.OPENAI,
-        f"{url}/v1",
+        url,
         keys=secrets,
         private=True,
         timeouts=timeouts or TimeoutSpec(),

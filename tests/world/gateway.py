@@ -8,7 +8,6 @@ from ktms.adapters.memory.config_store import MemoryConfigStore
 from ktms.adapters.memory.key_store import MemoryKeyStore
 from ktms.adapters.memory.lease_store import MemoryLeaseStore
 from ktms.adapters.memory.store import MemoryStore
-from ktms.adapters.system.clock import SystemClock
 from ktms.adapters.system.entropy import SystemEntropy
 from ktms.adapters.upstream_http.address_rules import AddressRules
 from ktms.adapters.upstream_http.client import HttpUpstream
@@ -17,6 +16,7 @@ from ktms.app.assemble import GatewaySettings, Ports, assemble
 from ktms.domain.access.actor import Actor, Role
 from ktms.domain.catalogue import Catalogue
 from ktms.domain.ids import NodeName
+from tests.world.clock import ShiftedClock
 from tests.world.ground import Ground
 from tests.world.recorders import RecordingLedger, RecordingTelemetry
 from tests.world.world import GatewayUnderTest
@@ -28,10 +28,10 @@ TEST = Actor("test", Role.OWNER)
 async def start_gateway(ground: Ground, catalogue: Catalogue, settings: Mapping[str, object]) -> GatewayUnderTest:
     """Start a gateway; `settings` are members of `GatewaySettings`."""
     store, entropy, ledger, telemetry = MemoryStore(), SystemEntropy(), RecordingLedger(), RecordingTelemetry()
-    leases = MemoryLeaseStore()
+    leases, clock = MemoryLeaseStore(), ShiftedClock()
     await MemoryConfigStore(store, entropy).apply(catalogue, actor=TEST, prune=False, dry_run=False)
     ports = Ports(
-        clock=SystemClock(),
+        clock=clock,
         entropy=entropy,
         upstream=HttpUpstream(UpstreamSettings(), AddressRules(loopback_nodes=True)),
         leases=leases,
@@ -60,4 +60,5 @@ async def start_gateway(ground: Ground, catalogue: Catalogue, settings: Mapping[
         stop=stop,
         drain=gateway.drain,
         store=store,
+        clock=clock,
     )

@@ -12,6 +12,7 @@ from typing import Self
 from ktms.adapters.memory.store import MemoryStore
 from ktms.domain.catalogue import Catalogue
 from tests.world.client import RawClient
+from tests.world.clock import ShiftedClock
 from tests.world.ground import Ground, Listening
 from tests.world.recorders import RecordingLedger, RecordingTelemetry
 from tests.world.vendor import MockVendor
@@ -29,6 +30,7 @@ class GatewayUnderTest:
     stop: Callable[[], Awaitable[None]]
     drain: Callable[[], Awaitable[None]]
     store: MemoryStore
+    clock: ShiftedClock
 
 
 StartGateway = Callable[[Ground, Catalogue, Mapping[str, object]], Awaitable[GatewayUnderTest]]

@@ -20,8 +20,6 @@ class PostgresKeyStore:
         Raises:
             StoreAway: the database did not answer in time.
         """
-        if not ids:
-            return {}
         async with self._database.session("find_keys") as connection:
             rows = await connection.fetch(FIND, list(ids))
         found = (client_key_of(row) for row in rows)

@@ -8,7 +8,7 @@ from ktms.domain.access.client_key import ClientKey
 from ktms.domain.access.limits import Limits
 from ktms.domain.catalogue import DEFAULT_TENANT, ClientKeySpec, DollarLimitMode
 from ktms.domain.catalogue_diff import Change
-from ktms.domain.routing.placement import Placement
+from ktms.domain.placement import Placement
 
 NANOS_PER_S = 1_000_000_000
 

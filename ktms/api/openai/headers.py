@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ktms.domain.call import NO_CHOICES, Choices
 from ktms.domain.errors import CallFailed, ErrorCode, problem
-from ktms.domain.routing.placement import placement_named
+from ktms.domain.placement import placement_named
 
 RawHeaders = tuple[tuple[bytes, bytes], ...]
 

@@ -15,7 +15,7 @@ from ktms.config.moment import MomentInvalid, read_moment
 from ktms.config.money import DollarsInvalid, read_micros
 from ktms.domain.access.limits import Limits
 from ktms.domain.catalogue import DEFAULT_TENANT, ClientKeySpec, DollarLimitMode
-from ktms.domain.routing.placement import Placement
+from ktms.domain.placement import Placement
 
 
 class Dollars(click.ParamType[int]):

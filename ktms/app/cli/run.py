@@ -5,6 +5,7 @@ from collections.abc import Coroutine
 from pathlib import Path
 
 import click
+import uvloop
 
 from ktms.app.cli.example import example
 from ktms.app.cli.failed import CommandFailed
@@ -48,6 +49,7 @@ def serve(*, workers: int | None) -> None:
 
 def _run(gateway: Coroutine[None, None, None]) -> None:
     try:
-        asyncio.run(gateway)
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(gateway)
     except StartFailed as error:
         raise CommandFailed(*error.lines) from error

@@ -73,38 +73,25 @@ def clean_message(text: str) -> str:
 
 
 _NOT_PRINTED = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_HIDDEN = "***"
+_INTERNAL = "[internal address]"
+_PRIVATE_IP = (
+    r"(?:(?:10|127)(?:\.\d{1,3}){3}|(?:169\.254|192\.168|172\.(?:1[6-9]|2\d|3[01]))(?:\.\d{1,3}){2}"
+    r"|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])(?:\.\d{1,3}){2}|0\.0\.0\.0)"
+)
+_KEY_NAMES = r"(?:api|access|secret)[-_ ]?key(?: provided)?|secret|password"
+_KEY_HEADS = r"ktms|sk|pk|rk|gsk|xai|hf|ghp|nvapi|r8|tgp|pplx|csk|fw"
+_LOCAL_NAMES = r"localhost|[a-z0-9][\w.-]*\.(?:internal|local|lan|svc|consul|home\.arpa)"
+_PORT = r"(?::\d+)?"
 _SCRUBBED = (
     (re.compile(r"(\w://)[^\s/@]+@"), r"\1"),
-    (re.compile(r"(?i)\b(bearer|basic) +[\w.~+/*=-]{6,}"), r"\1 ***"),
-    (
-        re.compile(r"(?i)\b(?:ktms|sk|pk|rk|gsk|xai|hf|ghp|nvapi|r8|tgp|pplx|csk|fw)[-_][\w*.-]{7,}[\w*]"),
-        "***",
-    ),
-    (re.compile(r"\bAIza[\w-]{10,}|\beyJ[\w-]+\.[\w.-]+"), "***"),
-    (
-        re.compile(
-            r"(?i)\b((?:api|access|secret)[-_ ]?key(?: provided)?|secret|password)(\W{1,4})[\w.~+/*=-]{6,}"
-        ),
-        r"\1\2***",
-    ),
-    (
-        re.compile(
-            r"(?<![\w.])(?:10(?:\.\d{1,3}){3}|127(?:\.\d{1,3}){3}|169\.254(?:\.\d{1,3}){2}|192\.168(?:\.\d{1,3}){2}"
-            r"|172\.(?:1[6-9]|2\d|3[01])(?:\.\d{1,3}){2}|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])(?:\.\d{1,3}){2}"
-            r"|0\.0\.0\.0)(?![\w.]*\d)(?::\d+)?"
-        ),
-        "[internal address]",
-    ),
-    (
-        re.compile(r"(?i)\[(?:::1|f[cd][0-9a-f]{2}:[0-9a-f:]*|fe80:[0-9a-f:]*)(?:%\w+)?\](?::\d+)?"),
-        "[internal address]",
-    ),
-    (
-        re.compile(
-            r"(?i)(?<![\w.-])(?:localhost|[a-z0-9][\w.-]*\.(?:internal|local|lan|svc|consul|home\.arpa))(?![\w.-]*\w)(?::\d+)?"
-        ),
-        "[internal address]",
-    ),
+    (re.compile(r"\b(?i:(bearer|basic)) +(?=[\w.~+/*=-]*[0-9A-Z_])[\w.~+/*=-]{6,}"), rf"\1 {_HIDDEN}"),
+    (re.compile(rf"(?i)\b(?:{_KEY_HEADS})[-_][\w*.-]{{7,}}[\w*]"), _HIDDEN),
+    (re.compile(r"\bAIza[\w-]{10,}|\beyJ[\w-]+\.[\w.-]+"), _HIDDEN),
+    (re.compile(rf"(?i)\b({_KEY_NAMES})([\"']?\s*[:=]\s*[\"']?)[\w.~+/*=-]{{6,}}"), rf"\1\2{_HIDDEN}"),
+    (re.compile(rf"(?<![\w.]){_PRIVATE_IP}(?![\w.]*\d){_PORT}"), _INTERNAL),
+    (re.compile(rf"(?i)\[(?:::1|f[cd][0-9a-f]{{2}}:[0-9a-f:]*|fe80:[0-9a-f:]*)(?:%\w+)?\]{_PORT}"), _INTERNAL),
+    (re.compile(rf"(?i)(?<![\w.-])(?:{_LOCAL_NAMES})(?![\w.-]*\w){_PORT}"), _INTERNAL),
 )
 
 

@@ -102,7 +102,10 @@ class KeyWindow:
         return Known(sighting.key) if age_s < self._window_s else UNKNOWN
 
     def remember(self, digest: bytes, key: ClientKey | None, now: float) -> None:
-        """Keep what the store said of a digest; None: no key of this digest exists."""
+        """Keep what the store said of a digest; None: no key of this digest exists.
+
+        `now` is best the moment the store was asked: an answer is never younger than its question.
+        """
         self._drop(digest)
         if key is None:
             _make_room(self._negatives, NEGATIVES_MAX)
@@ -129,7 +132,10 @@ class KeyWindow:
         return tuple(self._digest_of)
 
     def confirm(self, found: Mapping[KeyId, ClientKey], asked: Collection[KeyId], now: float) -> None:
-        """Take the answer to a batch: changed and revoked keys are replaced, absent ones dropped."""
+        """Take the answer to a batch: changed and revoked keys are replaced, absent ones dropped.
+
+        `asked` are the ids of the batch; `now` is best the moment the store was asked.
+        """
         for key_id in asked:
             digest = self._digest_of.get(key_id)
             if digest is None:

@@ -13,7 +13,7 @@ from ktms.domain.errors import ErrorCode, Problem, problem
 from ktms.domain.placement import Placement
 from ktms.domain.snapshot import Chain, Model
 
-FORCE_CLOUD_RETRY_S = 60.0
+FORCE_CLOUD_BACK_S = 60.0
 """An incident toggle is not taken back within seconds."""
 
 
@@ -69,7 +69,7 @@ def _in_force(
         return problem(
             ErrorCode.NO_NODE_AVAILABLE,
             "Own nodes are switched off for now, and this call may run on nothing else.",
-            retry_after_s=FORCE_CLOUD_RETRY_S,
+            retry_after_s=FORCE_CLOUD_BACK_S,
         )
     return Placement.CLOUD_ONLY
 

@@ -82,10 +82,10 @@ class Verdict:
     word: str
 
 
-RETRY_SOON_S = 1.0
+SOON_S = 1.0
 """Told to a client where another attempt may well succeed and nobody knows when."""
 
-LIMITED_RETRY_S = 5.0
+LIMITED_SOON_S = 5.0
 """Told to a client after a 429 that did not say how long."""
 
 _SHOWN = {
@@ -127,7 +127,7 @@ def judge_failure(kind: FailureKind, *, visible: bool) -> Verdict:
         ends_call=visible,
         breaker_counts=kind not in _NOT_THE_ORIGINS_FAULT,
         rest=Rest.NOTHING,
-        problem=problem(code, _SHOWN[kind], retry_after_s=None if visible else RETRY_SOON_S),
+        problem=problem(code, _SHOWN[kind], retry_after_s=None if visible else SOON_S),
         word=kind.value,
     )
 
@@ -137,11 +137,11 @@ def judge_answer(status: int, error: VendorError | None, *, has_retry_after: boo
     told = error or VendorError()
     real = meant_status(told) if 200 <= status < 300 else status
     if real == 429:
-        return _verdict(real, Rest.KEY, _passed_on(real, told, retry_after_s=LIMITED_RETRY_S))
+        return _verdict(real, Rest.KEY, _passed_on(real, told, retry_after_s=LIMITED_SOON_S))
     if real in _CREDENTIAL_REFUSED:
         return _verdict(real, Rest.KEY_AUTH, _credential_problem(real))
     if real in _MOVING_ON:
-        return _verdict(real, Rest.NOTHING, _passed_on(real, told, retry_after_s=RETRY_SOON_S))
+        return _verdict(real, Rest.NOTHING, _passed_on(real, told, retry_after_s=SOON_S))
     if 400 <= real < 500:
         return _verdict(real, Rest.NOTHING, _passed_on(real, told, retry_after_s=None), ends_call=True)
     if 500 <= real < 600:
@@ -266,8 +266,8 @@ def _code(status: int, error: VendorError) -> str:
     by_type = _CODE_BY_TYPE.get(error.type or "")
     if by_type is not None:
         return by_type.value
-    fallback = ErrorCode.UPSTREAM_ERROR if status in _MOVING_ON else ErrorCode.INVALID_REQUEST
-    return _CODE_BY_STATUS.get(status, fallback).value
+    otherwise = ErrorCode.UPSTREAM_ERROR if status in _MOVING_ON else ErrorCode.INVALID_REQUEST
+    return _CODE_BY_STATUS.get(status, otherwise).value
 
 
 def _type(status: int, error: VendorError) -> str:
@@ -290,7 +290,7 @@ def _credential_problem(status: int) -> Problem:
 def _server_problem(status: int, error: VendorError) -> Problem:
     told = scrub(error.message)
     message = f"The upstream failed with status {status}" + (f": {told}" if told else ".")
-    return problem(ErrorCode.UPSTREAM_ERROR, message[:SHOWN_MAX_CHARS], retry_after_s=RETRY_SOON_S)
+    return problem(ErrorCode.UPSTREAM_ERROR, message[:SHOWN_MAX_CHARS], retry_after_s=SOON_S)
 
 
 def _unexpected(status: int) -> str:

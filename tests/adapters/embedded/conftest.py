@@ -1,6 +1,8 @@
 """Folders and running servers of this folder's own tests; nothing here is shared with the session's servers."""
 
+import asyncio
 import shutil
+import subprocess
 import sys
 import tempfile
 import textwrap
@@ -38,6 +40,16 @@ HOST = """
 """
 
 
+class FirstEntropy:
+    """One password for all copies."""
+
+    def token_bytes(self, count: int) -> bytes:
+        return bytes(range(count))
+
+    def uniform(self, low: float, high: float) -> float:
+        return low + (high - low) / 2
+
+
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="ktms-embedded-"))
@@ -46,9 +58,29 @@ def open_folder() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
+@pytest.fixture(scope="session")
+def first_start() -> Iterator[Path]:
+    """What a first start leaves behind; copied, as making it takes a second."""
+    folder = Path(tempfile.mkdtemp(prefix="ktms-embedded-"))
+    folder.chmod(0o711)
+    server = EmbeddedPostgres(folder, entropy=FirstEntropy(), durable=False)
+    with asyncio.Runner() as runner:
+        runner.run(server.__aenter__())
+        runner.run(server.__aexit__(None, None, None))
+    yield folder
+    shutil.rmtree(folder)
+
+
 @pytest.fixture
-def running_folder(open_folder: Path) -> Path:
+def kept_folder(open_folder: Path, first_start: Path) -> Path:
+    """A folder in which Postgres ran before; owners are kept."""
+    subprocess.run(["cp", "-a", f"{first_start}/.", str(open_folder)], check=True)
     return open_folder
+
+
+@pytest.fixture
+def running_folder(kept_folder: Path) -> Path:
+    return kept_folder
 
 
 @pytest.fixture

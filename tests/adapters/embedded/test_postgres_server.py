@@ -70,28 +70,26 @@ async def test_the_password_file_is_private_and_may_lie_elsewhere(open_folder: P
         assert not [path for path in found if secret in path.read_bytes()]
 
 
-async def test_a_missing_password_file_of_existing_data_is_told(open_folder: Path, entropy: Entropy) -> None:
-    async with EmbeddedPostgres(open_folder, entropy=entropy, durable=False):
-        pass
-    (open_folder / "postgres.password").unlink()
+async def test_a_missing_password_file_of_existing_data_is_told(kept_folder: Path, entropy: Entropy) -> None:
+    (kept_folder / "postgres.password").unlink()
     with pytest.raises(EmbeddedFailed, match=r"postgres\.password is missing: put it back"):
-        async with EmbeddedPostgres(open_folder, entropy=entropy):
+        async with EmbeddedPostgres(kept_folder, entropy=entropy):
             pass
 
 
-async def test_stopping_leaves_no_process_and_a_free_port(open_folder: Path, entropy: Entropy) -> None:
-    async with EmbeddedPostgres(open_folder, entropy=entropy, durable=False) as server:
+async def test_stopping_leaves_no_process_and_a_free_port(kept_folder: Path, entropy: Entropy) -> None:
+    async with EmbeddedPostgres(kept_folder, entropy=entropy, durable=False) as server:
         assert command_of(server.pid)
     assert not server.running
     assert command_of(server.pid) == ""
     assert is_free(server.port)
-    assert "database system is shut down" in (open_folder / "postgres.log").read_text(encoding="utf-8")
+    assert "database system is shut down" in (kept_folder / "postgres.log").read_text(encoding="utf-8")
 
 
-async def test_a_taken_port_is_passed_over_for_the_next_free_one(open_folder: Path, entropy: Entropy) -> None:
+async def test_a_taken_port_is_passed_over_for_the_next_free_one(kept_folder: Path, entropy: Entropy) -> None:
     wanted = free_port(None)
     taken = await asyncio.start_server(lambda _reader, writer: writer.close(), "127.0.0.1", wanted)
-    async with taken, EmbeddedPostgres(open_folder, entropy=entropy, port=wanted, durable=False) as server:
+    async with taken, EmbeddedPostgres(kept_folder, entropy=entropy, port=wanted, durable=False) as server:
         assert wanted < server.port < wanted + 20
         assert await ask(server.dsn, "select 1") == 1
 
@@ -105,12 +103,10 @@ async def test_a_second_process_on_the_same_folder_is_refused_by_name(
             pass
 
 
-async def test_data_of_another_major_version_is_told_in_one_line(open_folder: Path, entropy: Entropy) -> None:
-    async with EmbeddedPostgres(open_folder, entropy=entropy, durable=False):
-        pass
-    (open_folder / "postgres" / "PG_VERSION").write_text("15\n", encoding="ascii")
+async def test_data_of_another_major_version_is_told_in_one_line(kept_folder: Path, entropy: Entropy) -> None:
+    (kept_folder / "postgres" / "PG_VERSION").write_text("15\n", encoding="ascii")
     with pytest.raises(EmbeddedFailed, match=r"holds data of Postgres 15, but this is Postgres \d+: dump") as told:
-        async with EmbeddedPostgres(open_folder, entropy=entropy):
+        async with EmbeddedPostgres(kept_folder, entropy=entropy):
             pass
     assert "\n" not in told.value.message
 
@@ -122,12 +118,10 @@ async def test_a_folder_that_cannot_be_made_is_told_in_one_line(open_folder: Pat
             pass
 
 
-async def test_damaged_data_is_told_with_the_servers_own_reason(open_folder: Path, entropy: Entropy) -> None:
-    async with EmbeddedPostgres(open_folder, entropy=entropy, durable=False):
-        pass
-    (open_folder / "postgres" / "global" / "pg_control").unlink()
+async def test_damaged_data_is_told_with_the_servers_own_reason(kept_folder: Path, entropy: Entropy) -> None:
+    (kept_folder / "postgres" / "global" / "pg_control").unlink()
     with pytest.raises(EmbeddedFailed, match=r"Postgres does not start: .*see .*postgres\.log"):
-        async with EmbeddedPostgres(open_folder, entropy=entropy):
+        async with EmbeddedPostgres(kept_folder, entropy=entropy):
             pass
 
 

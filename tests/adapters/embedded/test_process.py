@@ -55,8 +55,8 @@ def owner_of(pid: int) -> int:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the death signal is a Linux feature")
-async def test_killing_the_parent_leaves_no_server_behind(open_folder: Path, host_program: str) -> None:
-    host = await begin(host_program, open_folder)
+async def test_killing_the_parent_leaves_no_server_behind(kept_folder: Path, host_program: str) -> None:
+    host = await begin(host_program, kept_folder)
     _, _, postgres_port, _, valkey_port = await numbers_of(host)
     assert not is_free(postgres_port)
     assert not is_free(valkey_port)
@@ -66,33 +66,33 @@ async def test_killing_the_parent_leaves_no_server_behind(open_folder: Path, hos
 
 
 async def test_after_a_killed_parent_the_next_start_works_at_once(
-    open_folder: Path, host_program: str, entropy: Entropy
+    kept_folder: Path, host_program: str, entropy: Entropy
 ) -> None:
-    host = await begin(host_program, open_folder)
+    host = await begin(host_program, kept_folder)
     await numbers_of(host)
     host.send_signal(signal.SIGKILL)
     await host.wait()
     async with (
-        EmbeddedPostgres(open_folder, entropy=entropy) as postgres,
-        EmbeddedValkey(open_folder, entropy=entropy) as valkey,
+        EmbeddedPostgres(kept_folder, entropy=entropy) as postgres,
+        EmbeddedValkey(kept_folder, entropy=entropy) as valkey,
     ):
         assert postgres.running
         assert valkey.running
 
 
 async def test_servers_left_over_without_a_death_signal_are_ended_by_the_next_start(
-    open_folder: Path, entropy: Entropy
+    kept_folder: Path, entropy: Entropy
 ) -> None:
     """As on systems without the death signal: the servers live on, their parent's lock is gone."""
-    postgres = EmbeddedPostgres(open_folder, entropy=entropy, durable=False)
-    valkey = EmbeddedValkey(open_folder, entropy=entropy)
+    postgres = EmbeddedPostgres(kept_folder, entropy=entropy, durable=False)
+    valkey = EmbeddedValkey(kept_folder, entropy=entropy)
     await postgres.__aenter__()
     await valkey.__aenter__()
     for lock in ("postgres.lock", "valkey.lock"):
-        (open_folder / lock).unlink()  # another file under the name: another lock
+        (kept_folder / lock).unlink()  # another file under the name: another lock
     async with (
-        EmbeddedPostgres(open_folder, entropy=entropy) as next_postgres,
-        EmbeddedValkey(open_folder, entropy=entropy) as next_valkey,
+        EmbeddedPostgres(kept_folder, entropy=entropy) as next_postgres,
+        EmbeddedValkey(kept_folder, entropy=entropy) as next_valkey,
     ):
         assert not postgres.running
         assert not valkey.running

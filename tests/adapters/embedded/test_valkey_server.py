@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 import redis.asyncio
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 from redis.exceptions import AuthenticationError
 
 from ktms.adapters.embedded.failed import EmbeddedFailed
@@ -23,7 +25,7 @@ async def test_it_answers_to_its_password_only(running_valkey: EmbeddedValkey) -
     client = redis.asyncio.Redis.from_url(running_valkey.url)
     assert await client.ping()
     await client.aclose()
-    stranger = redis.asyncio.Redis(port=running_valkey.port)
+    stranger = redis.asyncio.Redis(port=running_valkey.port, retry=Retry(NoBackoff(), 0))
     with pytest.raises(AuthenticationError):
         await stranger.get("x")
     await stranger.aclose()

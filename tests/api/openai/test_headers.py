@@ -3,7 +3,7 @@ import pytest
 from ktms.api.openai.headers import SPELLINGS_MAX, HeaderReader
 from ktms.domain.call import NO_CHOICES, Choices
 from ktms.domain.errors import CallFailed
-from ktms.domain.routing.placement import Placement
+from ktms.domain.placement import Placement
 
 
 def read(*headers: tuple[str, str]):

@@ -64,9 +64,7 @@ def test_too_many_keys_are_refused() -> None:
     assert "at most 8" in refused(text)
 
 
-@pytest.mark.parametrize(
-    "key_id", ["", "K1", "-k", "k_1", "k" * 17, " k1", "k1 ", "schlüssel", "k1\n"], ids=lambda text: repr(text)
-)
+@pytest.mark.parametrize("key_id", ["", "K1", "-k", "k_1", "k" * 17, " k1", "k1 ", "schlüssel", "k1\n"], ids=repr)
 def test_an_id_of_another_form_is_refused(key_id: str) -> None:
     assert refused(f"ok:{value(STRONG)},{key_id}:{value(strong(1))}").startswith("key 2: must begin with an id")
 
@@ -121,11 +119,8 @@ def test_a_weak_key_is_refused(key: bytes) -> None:
 @given(st.text(max_size=120))
 def test_no_complaint_repeats_a_value(text: str) -> None:
     secret = value(STRONG)
-    for broken in (f"{secret}:{text}", f"k1:{secret}{text}!", f"{text}:{secret}", f"k1:{secret},k1:{secret}"):
-        try:
-            parse_keyring(broken)
-        except KeyringInvalid as error:
-            assert secret[:20] not in str(error)
+    for broken in (f"{secret}:{text}", f"k1:{secret}{text}!", f"K1{text}:{secret}", f"k1:{secret},k1:{secret}"):
+        assert secret[:20] not in refused(broken)
 
 
 def test_a_keyring_without_keys_is_our_own_mistake() -> None:

@@ -171,7 +171,7 @@ def test_a_locked_placement_is_refused(snapshot_of: MakeSnapshot, key_of: MakeKe
 def test_regions_of_policy_and_key_are_intersected(snapshot_of: MakeSnapshot, key_of: MakeKey) -> None:
     key = key_of(allowed_regions=frozenset({Region("fr"), Region("de")}))
 
-    assert decided(snapshot_of(allowed_regions=("fr", "us")), key, "small").regions == {"fr"}
+    assert decided(snapshot_of(allowed_regions=("fr", "us")), key, "small").regions == frozenset({Region("fr")})
 
 
 def test_regions_that_leave_nothing_are_refused(snapshot_of: MakeSnapshot, key_of: MakeKey) -> None:

@@ -19,7 +19,7 @@ from ktms.domain.catalogue import (
     VendorSpec,
 )
 from ktms.domain.catalogue_rules import CatalogueInvalid
-from ktms.domain.ids import VendorKeyId
+from ktms.domain.ids import Region, VendorKeyId
 from ktms.domain.placement import Placement
 from ktms.domain.routing.compile import compile_snapshot
 from ktms.domain.snapshot import Reach, Snapshot
@@ -173,7 +173,7 @@ def test_a_model_keeps_what_was_declared() -> None:
 
     assert (model.context_window, model.queue_timeout_ms, model.cache_ttl_s) == (32_768, 2000, 0)
     assert (model.placement, model.placement_lock) == (Placement.CLOUD_FIRST, False)
-    assert model.allowed_regions == {"fr", "us"}
+    assert model.allowed_regions == frozenset({Region("fr"), Region("us")})
 
 
 def test_a_model_without_regions_of_its_own_has_none() -> None:
@@ -193,7 +193,8 @@ def test_a_snapshot_cannot_be_changed_through_its_maps() -> None:
 def test_an_empty_catalogue_compiles() -> None:
     snapshot = compile_snapshot(Catalogue(), version=1)
 
-    assert (snapshot.names, snapshot.tiers) == ({}, {"low", "medium", "high"})
+    assert not snapshot.names
+    assert snapshot.tiers == {"low", "medium", "high"}
 
 
 def test_what_has_a_complaint_does_not_compile() -> None:

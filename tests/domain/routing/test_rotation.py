@@ -53,7 +53,7 @@ def test_over_one_round_everybody_gets_exactly_the_share_of_the_weight(weights: 
     rotation = Rotation()
     picked = Counter(rotation.pick(named(weights)) for _ in range(sum(weights)))
 
-    assert picked == {name: weight for name, weight in named(weights)}
+    assert picked == dict(named(weights))
 
 
 @given(WEIGHTS, st.integers(min_value=0, max_value=1000))

@@ -20,12 +20,11 @@ from ktms.domain.routing.compile import compile_snapshot
 from ktms.domain.routing.timers import Speed, Timers, cloud_timers, node_timers, overridden
 from ktms.domain.snapshot import CloudTarget, Model, Node
 
+UNSAID = TimeoutSpec()
 OWN = TimeoutSpec(connect_s=0.5, first_token_s=7.0, idle_s=8.0, total_s=90.0)
 
 
-def made(
-    vendor: TimeoutSpec = TimeoutSpec(), model: TimeoutSpec = TimeoutSpec()
-) -> tuple[CloudTarget, Node, Model]:
+def made(vendor: TimeoutSpec = UNSAID, model: TimeoutSpec = UNSAID) -> tuple[CloudTarget, Node, Model]:
     snapshot = compile_snapshot(
         Catalogue(
             vendors=(VendorSpec("openai", VendorKind.OPENAI, "https://api.openai.com/v1", timeouts=vendor),),
@@ -40,7 +39,7 @@ def made(
     return one.cloud[0], snapshot.nodes[0], one
 
 
-def cloud(*, streamed: bool, vendor: TimeoutSpec = TimeoutSpec(), model: TimeoutSpec = TimeoutSpec()) -> Timers:
+def cloud(*, streamed: bool, vendor: TimeoutSpec = UNSAID, model: TimeoutSpec = UNSAID) -> Timers:
     target, _, one = made(vendor, model)
     return cloud_timers(target, one, streamed=streamed, max_tokens=None)
 
@@ -49,7 +48,7 @@ def node(
     *,
     streamed: bool,
     max_tokens: int | None = None,
-    model: TimeoutSpec = TimeoutSpec(),
+    model: TimeoutSpec = UNSAID,
     speed: Speed | None = None,
     uncached_tokens: int = 0,
 ) -> Timers:

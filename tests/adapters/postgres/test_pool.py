@@ -1,0 +1,215 @@
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Protocol
+
+import asyncpg
+import pytest
+
+from ktms.adapters.postgres.pool import Database, speaks_of_server
+from ktms.ports.catalogue import StoreAway
+
+SHORT_S = 0.3
+SLACK_S = 1.0
+
+
+class Gate(Protocol):
+    port: int
+
+    def hang(self) -> None: ...
+    def flow(self) -> None: ...
+    async def open(self) -> None: ...
+    async def close(self) -> None: ...
+
+
+@pytest.fixture
+async def gated(gated_dsn: str) -> AsyncIterator[Database]:
+    database = Database(gated_dsn, connections_max=3, timeout_s=SHORT_S)
+    await database.open()
+    yield database
+    await database.close()
+
+
+async def ask(database: Database, statement: str = "select 1") -> object:
+    async with database.session("ask") as connection:
+        return await connection.fetchval(statement)
+
+
+async def seconds_of(work: Callable[[], object]) -> float:
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    with pytest.raises(StoreAway):
+        await work()  # type: ignore[misc]  # a coroutine function, as all callers pass
+    return loop.time() - began
+
+
+async def test_opening_needs_no_server() -> None:
+    database = Database("postgresql://nobody@127.0.0.1:1/none")
+    await database.open()
+    with pytest.raises(StoreAway, match="ask: the database does not answer"):
+        await ask(database)
+    await database.close()
+
+
+async def test_a_hung_server_costs_no_more_than_the_bound(gated: Database, postgres_gate: Gate) -> None:
+    assert await ask(gated) == 1
+    postgres_gate.hang()
+    assert SHORT_S * 0.9 < await seconds_of(lambda: ask(gated)) < SHORT_S + SLACK_S
+
+
+async def test_a_server_that_hangs_while_connecting_costs_no_more_than_the_bound(
+    gated: Database, postgres_gate: Gate
+) -> None:
+    postgres_gate.hang()
+    assert await seconds_of(lambda: ask(gated)) < SHORT_S + SLACK_S
+
+
+async def test_a_server_that_hangs_inside_a_transaction_costs_no_more_than_the_bound(
+    gated: Database, postgres_gate: Gate
+) -> None:
+    async def work() -> None:
+        async with gated.transaction("work") as connection:
+            postgres_gate.hang()
+            await connection.fetchval("select 1")
+
+    assert await seconds_of(work) < SHORT_S + SLACK_S
+
+
+async def test_a_server_that_comes_back_is_used_again_at_once(gated: Database, postgres_gate: Gate) -> None:
+    assert await ask(gated) == 1
+    postgres_gate.hang()
+    await seconds_of(lambda: ask(gated))
+    postgres_gate.flow()
+    assert await ask(gated) == 1
+
+
+async def test_a_refused_connection_is_away_and_a_new_server_is_found(
+    gated: Database, postgres_gate: Gate
+) -> None:
+    assert await ask(gated) == 1
+    await postgres_gate.close()
+    with pytest.raises(StoreAway):
+        await ask(gated)
+    await postgres_gate.open()
+    assert await ask(gated) == 1
+
+
+async def test_the_pool_never_grows_past_its_bound_and_waiting_is_bounded(
+    gated: Database, sql: asyncpg.Connection
+) -> None:
+    held = asyncio.Event()
+
+    async def hold() -> None:
+        async with gated.session("hold", 5.0) as connection:
+            await connection.fetchval("select 1")
+            await held.wait()
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(3):
+            group.create_task(hold())
+        await asyncio.sleep(0)
+        assert await seconds_of(lambda: ask(gated)) < SHORT_S + SLACK_S
+        ours = "datname = current_database() and application_name = 'ktms'"
+        used = f"select count(*) from pg_stat_activity where {ours}"  # noqa: S608  # a constant
+        assert await sql.fetchval(used) == 3
+        held.set()
+    assert await ask(gated) == 1
+
+
+async def test_a_cancelled_caller_gives_its_connection_back(gated: Database) -> None:
+    async def wait_long() -> None:
+        async with gated.transaction("long") as connection:
+            await connection.fetchval("select pg_sleep(60)")
+
+    for _ in range(4):  # more often than there are connections
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await wait_long()
+    assert await ask(gated) == 1
+
+
+async def test_a_transaction_is_rolled_back_when_anything_is_raised(
+    database: Database, sql: asyncpg.Connection
+) -> None:
+    async def work() -> None:
+        async with database.transaction("work") as connection:
+            await connection.execute("update catalogue_version set version = 9")
+            raise LookupError
+
+    with pytest.raises(LookupError):
+        await work()
+    assert await sql.fetchval("select version from catalogue_version") == 0
+
+
+async def test_a_snapshot_transaction_cannot_write(database: Database) -> None:
+    with pytest.raises(StoreAway):  # as after a failover to a read-only server
+        async with database.transaction("work", snapshot=True) as connection:
+            await connection.execute("update catalogue_version set version = 9")
+
+
+async def test_our_own_mistakes_are_not_taken_for_an_outage(database: Database) -> None:
+    with pytest.raises(asyncpg.PostgresSyntaxError):
+        await ask(database, "selekt 1")
+    assert await ask(database) == 1
+
+
+async def test_a_wrong_password_is_away_and_not_shown(postgres_dsn: str) -> None:
+    database = Database(postgres_dsn.replace("@", "-wrong-secret@"))
+    await database.open()
+    with pytest.raises(StoreAway) as told:
+        await ask(database)
+    assert "wrong-secret" not in str(told.value)
+    await database.close()
+
+
+async def test_through_a_pooler_nothing_is_prepared_by_name_or_set_at_start(
+    postgres_dsn: str, sql: asyncpg.Connection
+) -> None:
+    database = Database(postgres_dsn, through_pooler=True)
+    await database.open()
+    async with database.session("look") as connection:
+        assert await connection.fetchval("select $1::int", 5) == 5
+        assert await connection.fetchval("select count(*) from pg_prepared_statements where name <> ''") == 0
+        assert await connection.fetchval("show idle_in_transaction_session_timeout") == "0"
+    await database.close()
+    assert await sql.fetchval("select 1") == 1
+
+
+async def test_giving_a_connection_back_costs_no_round_trip(gated: Database, postgres_gate: Gate) -> None:
+    loop = asyncio.get_running_loop()
+    async with gated.session("ask") as connection:
+        await connection.fetchval("select 1")
+        postgres_gate.hang()
+        began = loop.time()
+    assert loop.time() - began < 0.1
+
+
+async def test_closing_twice_is_harmless(postgres_dsn: str) -> None:
+    database = Database(postgres_dsn)
+    await database.open()
+    await database.close()
+    await database.close()
+
+
+@pytest.mark.parametrize(
+    ("error", "about_server"),
+    [
+        (ConnectionRefusedError(), True),
+        (TimeoutError(), True),
+        (asyncpg.TooManyConnectionsError(), True),
+        (asyncpg.CannotConnectNowError(), True),
+        (asyncpg.AdminShutdownError(), True),
+        (asyncpg.ReadOnlySQLTransactionError(), True),
+        (asyncpg.DeadlockDetectedError(), True),
+        (asyncpg.InvalidCatalogNameError(), True),
+        (asyncpg.InterfaceError("connection is closed"), True),
+        (asyncpg.DataError("invalid input"), False),
+        (asyncpg.UniqueViolationError(), False),
+        (asyncpg.UndefinedTableError(), False),
+        (ValueError(), False),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
+)
+def test_errors_about_the_server_are_told_from_those_about_our_statement(
+    error: Exception, about_server: bool
+) -> None:
+    assert speaks_of_server(error) is about_server

@@ -1,0 +1,24 @@
+"""The gateway's clock, which a test may move on: a rest of 30 s is over at once."""
+
+from ktms.adapters.system.clock import SystemClock
+
+
+class ShiftedClock:
+    """The real clock plus what it was moved on by. Timers of the loop are not moved, only what is read from it."""
+
+    def __init__(self) -> None:
+        self._clock = SystemClock()
+        self._ahead_s = 0.0
+
+    def monotonic(self) -> float:
+        """Give the loop's time, moved on."""
+        return self._clock.monotonic() + self._ahead_s
+
+    def wall(self) -> float:
+        """Give the machine's time, moved on."""
+        return self._clock.wall() + self._ahead_s
+
+    def advance(self, seconds: float) -> None:
+        """Let this much time have passed; it never goes back."""
+        assert seconds >= 0, seconds
+        self._ahead_s += seconds
