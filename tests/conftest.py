@@ -8,6 +8,7 @@ import asyncio
 import base64
 import hashlib
 import itertools
+import re
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -28,7 +29,7 @@ from ktms.adapters.postgres.pool import Database
 from ktms.domain.access.keyring import Keyring, parse_keyring
 
 SERVERS = ("postgres_server", "valkey_server")
-TEMPLATE = "migrated"
+MIGRATED = "migrated"
 
 
 class RepeatableEntropy:
@@ -135,7 +136,7 @@ def postgres_server(server_folder: Path) -> Iterator[EmbeddedPostgres]:
     with asyncio.Runner() as runner:
         runner.run(server.__aenter__())
         try:
-            runner.run(_make_template(server))
+            runner.run(_make_migrated(server))
             yield server
         finally:
             runner.run(server.__aexit__(None, None, None))
@@ -153,15 +154,25 @@ def valkey_server(server_folder: Path) -> Iterator[EmbeddedValkey]:
 
 
 @pytest.fixture
-async def postgres_dsn(postgres_server: EmbeddedPostgres) -> AsyncIterator[str]:
-    async for dsn in _database(postgres_server, TEMPLATE):
-        yield dsn
+async def postgres_dsn(postgres_server: EmbeddedPostgres) -> str:
+    """The migrated database, as the migrations left it: emptying one is five times as fast as making one."""
+    connection = await asyncpg.connect(postgres_server.dsn_of(MIGRATED))
+    try:
+        await connection.execute(_END_OTHERS)
+        tables = [row["tablename"] for row in await connection.fetch(_TABLES)]
+        emptying = "; ".join(f"delete from {table}" for table in tables)  # noqa: S608  # names out of the catalogue
+        await connection.execute(f"set session_replication_role = replica; {emptying}; {_first_rows()}")
+    finally:
+        await connection.close()
+    return postgres_server.dsn_of(MIGRATED)
 
 
 @pytest.fixture
 async def bare_dsn(postgres_server: EmbeddedPostgres) -> AsyncIterator[str]:
-    async for dsn in _database(postgres_server, "template1"):
-        yield dsn
+    name = f"bare_{next(_numbers)}"
+    await _administer(postgres_server, f'create database "{name}"')
+    yield postgres_server.dsn_of(name)
+    await _administer(postgres_server, f'drop database "{name}" with (force)')
 
 
 @pytest.fixture
@@ -232,21 +243,29 @@ async def database(postgres_dsn: str, keyring_secrets: KeyringSecrets) -> AsyncI
 
 _numbers = itertools.count(1)
 
+_END_OTHERS = """
+select pg_terminate_backend(pid) from pg_stat_activity
+where datname = current_database() and pid <> pg_backend_pid()
+"""
 
-async def _database(server: EmbeddedPostgres, template: str) -> AsyncIterator[str]:
-    name = f"test_{next(_numbers)}"
-    await _administer(server, f'create database "{name}" template "{template}"')
-    yield server.dsn_of(name)
-    await _administer(server, f'drop database "{name}" with (force)')
+_TABLES = "select tablename from pg_tables where schemaname = 'public' and tablename <> 'ktms_migration'"
 
 
-async def _make_template(server: EmbeddedPostgres) -> None:
-    await _administer(server, f'create database "{TEMPLATE}"')
+def _first_rows() -> str:
+    """The rows that migrations insert."""
+    files = read_migrations(shipped_folder())
+    return " ".join(
+        row for file in files for row in re.findall(r"^insert into .*?;", file.sql, re.DOTALL | re.MULTILINE)
+    )
+
+
+async def _make_migrated(server: EmbeddedPostgres) -> None:
+    await _administer(server, f'create database "{MIGRATED}"')
     migrator = Migrator(
-        server.dsn_of(TEMPLATE),
+        server.dsn_of(MIGRATED),
         read_migrations(shipped_folder()),
         app_version="test",
-        entropy=RepeatableEntropy("template"),
+        entropy=RepeatableEntropy("migrations"),
         telemetry=MemoryTelemetry(),
     )
     await migrator.run()

@@ -38,6 +38,7 @@ UUID7_RANDOM_BYTES = 10
 """What `uuid7` takes: 74 of these 80 bits end up in the id."""
 
 _MS_MAX = 1 << 48
+"""The time of a UUIDv7 has 48 bits: enough until the year 10889."""
 
 
 def uuid7(wall_ms: int, random10: bytes) -> str:
@@ -48,7 +49,6 @@ def uuid7(wall_ms: int, random10: bytes) -> str:
     assert 0 <= wall_ms < _MS_MAX, wall_ms
     assert len(random10) == UUID7_RANDOM_BYTES, len(random10)
     chance = int.from_bytes(random10, "big")
-    high = 0x7000 | (chance >> 64) & 0x0FFF
-    low = 0x8000_0000_0000_0000 | chance & 0x3FFF_FFFF_FFFF_FFFF
-    time_hex, low_hex = f"{wall_ms:012x}", f"{low:016x}"
-    return f"{time_hex[:8]}-{time_hex[8:]}-{high:04x}-{low_hex[:4]}-{low_hex[4:]}"
+    high = wall_ms << 80 | 0x7000 << 64 | (chance >> 64 & 0x0FFF) << 64
+    text = f"{high | 0x8000_0000_0000_0000 | chance & 0x3FFF_FFFF_FFFF_FFFF:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

@@ -12,9 +12,9 @@ from ktms.engine.call import Result
 from ktms.ports.upstream import Prologue
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Target:
-    """Where one attempt goes, all names resolved."""
+    """Where one attempt goes, all names resolved. Nobody changes one; not frozen, since one is made per attempt."""
 
     vendor: VendorName
     node: NodeName | None

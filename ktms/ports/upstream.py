@@ -24,9 +24,12 @@ class Prologue:
     headers: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class UpstreamRequest:
-    """One request. `extra_headers` vary by call (traceparent, feature headers). `body` goes out as it is."""
+    """One request. `extra_headers` vary by call (traceparent, feature headers). `body` goes out as it is.
+
+    Nobody changes one; it is not frozen because one is made per attempt.
+    """
 
     origin: Origin
     prologue: Prologue

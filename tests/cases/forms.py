@@ -27,7 +27,7 @@ PROMPT_TOKENS = len(PROMPT) // 4
 TEXT = "It connects."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class StreamForm:
     """A streamed call. `content`, `finish` and `usage` make the vendor's events."""
 
@@ -48,7 +48,7 @@ class StreamForm:
         return stream(self.content(TEXT), self.finish("stop"), self.usage(7, 2), DONE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class WholeForm:
     """A call that is not streamed. `body` is the vendor's answer."""
 

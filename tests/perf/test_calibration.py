@@ -23,10 +23,11 @@ def load() -> Iterator[Child]:
         yield load
 
 
-@pytest.fixture(scope="module", params=["tests.perf.pass_through", "tests.perf.bare_aiohttp"])
+@pytest.fixture(scope="module", params=["pass_through", "bare_aiohttp", "gateway_process"])
 def proxy(request: pytest.FixtureRequest, mock: Child) -> Iterator[Contender]:
-    with child(request.param, str(mock.port)) as process:
-        yield Contender(request.param, process.port, process.process.pid, "any", {})
+    with child(f"tests.perf.{request.param}", str(mock.port)) as process:
+        key = str(process.facts.get("key", "any"))
+        yield Contender(request.param, process.port, process.process.pid, key, {})
 
 
 def test_a_closed_loop_counts_requests_and_processor_time(load: Child, proxy: Contender) -> None:

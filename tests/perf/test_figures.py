@@ -9,6 +9,7 @@ from tests.perf.contenders import DIRECT, GATEWAY, NGINX, Contender, LineUp, ngi
 from tests.perf.load_closed import is_complete, quantiles_ms
 from tests.perf.machine import look
 from tests.perf.measure import BUSY, IDLE, MANY, STREAMS, Figures
+from tests.perf.picture import draw
 from tests.perf.report import BEGIN, END, ratios, shown, table, update_document
 from tests.perf.slope import fit
 from tests.perf.windows import Samples, quantile
@@ -155,3 +156,8 @@ def test_nginx_keeps_upstream_connections_and_does_not_buffer() -> None:
     text = nginx_configuration(Path("/x"), 1, 2)
     assert "keepalive 256" in text
     assert "proxy_buffering off" in text
+
+
+def test_the_picture_is_drawn_from_what_there_is(tmp_path: Path) -> None:
+    draw(tmp_path / "new" / "bench.png", line_up(OWN), figures_of(gateway=[100, 110]))
+    assert (tmp_path / "new" / "bench.png").read_bytes().startswith(b"\x89PNG")

@@ -1,5 +1,6 @@
 """The real entropy: the operating system's, for secrets and for jitter alike."""
 
+import os
 import secrets
 
 
@@ -13,7 +14,7 @@ class SystemEntropy:
 
     def token_bytes(self, count: int) -> bytes:
         """Give `count` bytes fit for secrets."""
-        return secrets.token_bytes(count)
+        return os.urandom(count)
 
     def uniform(self, low: float, high: float) -> float:
         """Draw a number in [low, high]."""

@@ -9,8 +9,8 @@ from ktms.adapters.postgres.migration_files import MigrationFilesBroken, read_mi
 from ktms.adapters.system.entropy import SystemEntropy
 from ktms.app.cli.example import example
 from ktms.app.cli.failed import CommandFailed
-from ktms.app.cli.release import release
 from ktms.app.cli.screen import put_json, say
+from ktms.app.release import release
 from ktms.config.command_settings import migration_url_from_environment
 from ktms.config.variables import SettingsInvalid
 from ktms.domain.access.secret import Secret

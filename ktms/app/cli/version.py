@@ -3,8 +3,8 @@
 import click
 
 from ktms.app.cli.example import example
-from ktms.app.cli.release import release
 from ktms.app.cli.screen import put, put_json
+from ktms.app.release import release
 
 
 @click.command(epilog=example("ktms version --json"))

@@ -26,9 +26,12 @@ class AttemptStatus(StrEnum):
     CANCELLED = "cancelled"  # the client left
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class UsageEvent:
-    """One attempt, settled. `started_at` is wall seconds since 1970; durations are seconds."""
+    """One attempt, settled. `started_at` is wall seconds since 1970; durations are seconds.
+
+    Nobody changes one; it is not frozen because one is made per attempt and frozen ones cost twice as much to make.
+    """
 
     id: EventId
     request_id: RequestId

@@ -90,8 +90,8 @@ async def running_postgres(running_folder: Path, entropy: Entropy) -> AsyncItera
 
 
 @pytest.fixture
-async def running_valkey(running_folder: Path, entropy: Entropy) -> AsyncIterator[EmbeddedValkey]:
-    async with EmbeddedValkey(running_folder, entropy=entropy) as server:
+async def running_valkey(open_folder: Path, entropy: Entropy) -> AsyncIterator[EmbeddedValkey]:
+    async with EmbeddedValkey(open_folder, entropy=entropy) as server:
         yield server
 
 

@@ -72,9 +72,9 @@ async def test_a_taken_port_is_passed_over_for_the_next_free_one(open_folder: Pa
 
 
 async def test_a_second_process_on_the_same_folder_is_refused_by_name(
-    running_valkey: EmbeddedValkey, running_folder: Path, entropy: Entropy
+    running_valkey: EmbeddedValkey, open_folder: Path, entropy: Entropy
 ) -> None:
     assert running_valkey.running
     with pytest.raises(EmbeddedFailed, match=rf"in use by process {os.getpid()}"):
-        async with EmbeddedValkey(running_folder, entropy=entropy):
+        async with EmbeddedValkey(open_folder, entropy=entropy):
             pass

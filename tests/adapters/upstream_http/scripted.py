@@ -169,6 +169,15 @@ def ask(
     return UpstreamRequest(vendor.origin, prologue, body, timers, extra)
 
 
+async def until(happened: Callable[[], bool]) -> None:
+    """Let the loop run until something has happened that tells nobody."""
+    async with asyncio.timeout(10):
+        while True:
+            if happened():
+                return
+            await asyncio.sleep(0)
+
+
 @dataclass
 class Collector:
     """A sink that keeps what it got; `says` maps the number of the piece (from 1) to its answer."""

@@ -113,9 +113,7 @@ async def test_connections_are_reused(upstream: HttpUpstream, serve: Serve) -> N
     ],
     ids=["connection-close", "http-1.0", "surplus-bytes", "second-answer"],
 )
-async def test_such_a_connection_is_not_used_again(
-    upstream: HttpUpstream, serve: Serve, response: bytes
-) -> None:
+async def test_such_a_connection_is_not_used_again(upstream: HttpUpstream, serve: Serve, response: bytes) -> None:
     async def script(peer: Peer) -> None:
         await peer.request()
         await peer.send(response)
@@ -271,9 +269,7 @@ async def test_a_storm_of_errors_leaves_full_speed_behind(serve: Serve) -> None:
             await peer.send(answer(body, status="200 OK" if healthy else "429 Too Many Requests"))
 
     vendor = await serve(script)
-    upstream = HttpUpstream(
-        UpstreamSettings(connections_max=60, connections_per_origin_max=50), AddressRules()
-    )
+    upstream = HttpUpstream(UpstreamSettings(connections_max=60, connections_per_origin_max=50), AddressRules())
     statuses: list[int] = []
 
     async def call() -> None:

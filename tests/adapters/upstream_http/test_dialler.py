@@ -1,4 +1,4 @@
-"""Dialling: what is asked of the network, in which order, and how its failures are named. No packet leaves here."""
+"""Dialling: what is asked of the network, in which order, how failures are named. No packet leaves here."""
 
 import asyncio
 import errno

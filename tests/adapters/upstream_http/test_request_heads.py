@@ -72,9 +72,10 @@ def test_the_same_prologue_at_another_origin_is_made_anew() -> None:
 def test_lanes_differ_by_reach() -> None:
     heads = RequestHeads()
     as_node = Origin(VENDOR.scheme, VENDOR.host, VENDOR.port, "", Reach.NODE)
-    assert heads.head(request(Prologue("POST", "/", ())))[0] != heads.head(
-        request(Prologue("POST", "/", ()), origin=as_node)
-    )[0]
+    assert (
+        heads.head(request(Prologue("POST", "/", ())))[0]
+        != heads.head(request(Prologue("POST", "/", ()), origin=as_node))[0]
+    )
 
 
 def test_kept_prologues_are_bounded() -> None:

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from ktms.adapters.upstream_http.resolver import Addresses, Resolver
+from tests.adapters.upstream_http.scripted import until
 
 
 class Names:
@@ -15,6 +16,7 @@ class Names:
         self.answers = asyncio.Queue[Addresses | Exception]()
 
     async def resolve(self, host: str, port: int) -> Addresses:
+        assert (host, port) == ("a", 1)
         self.asked += 1
         answer = await self.answers.get()
         if isinstance(answer, Exception):
@@ -65,8 +67,7 @@ async def test_another_asks_when_the_first_leaves() -> None:
         first, *others = [group.create_task(resolver.addresses("a", 1)) for _ in range(3)]
         await asyncio.sleep(0)
         first.cancel()
-        while names.asked < 2:
-            await asyncio.sleep(0)
+        await until(lambda: names.asked == 2)
         names.answers.put_nowait(("1.1.1.1",))
     assert [task.result() for task in others] == [("1.1.1.1",)] * 2
     assert names.asked == 2
