@@ -51,6 +51,7 @@ HOLD_STATUS_S = 10.0
 """Proxies cut a silent connection after 15 to 60 s."""
 
 HOLD_STATUS_MAX_S = 600.0
+"""As long as an attempt may take: the status is then held to its end."""
 
 POSTGRES_SCHEMES = ("postgresql", "postgres")
 REDIS_SCHEMES = ("redis", "rediss", "redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel")

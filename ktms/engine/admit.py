@@ -7,6 +7,7 @@ Not here: what the key may do (`domain/routing/choose.py`).
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from ktms.domain.access.client_key import ClientKey
 from ktms.domain.access.key_form import KeyKind, KeyText, read_key, same_digest
@@ -25,6 +26,13 @@ _AWAY = problem(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    """What the store said of one digest: the key, or None when there is none."""
+
+    key: ClientKey | None
+
+
 class Admission:
     """Verifies client keys."""
 
@@ -34,7 +42,7 @@ class Admission:
         self._telemetry = telemetry
         self._lookup_s = settings.lookup_s
         self._window = KeyWindow(window_s=settings.key_window_s)
-        self._pending: dict[bytes, asyncio.Future[bool]] = {}
+        self._pending: dict[bytes, asyncio.Future[_Answered | None]] = {}
         self._answered_at: float | None = None
         self.store_answers = False
 
@@ -50,11 +58,12 @@ class Admission:
         sighting = self._window.look(text.digest, self._clock.monotonic())
         if isinstance(sighting, Fresh):
             return self._checked(sighting.key)
-        if await self._look_up_once(text):
-            renewed = self._window.look(text.digest, self._clock.monotonic())
-            return self._checked(renewed.key if isinstance(renewed, Fresh) else None)
-        if isinstance(sighting, Known):
-            return self._checked(sighting.key)
+        answered = await self._look_up_once(text)
+        if answered is not None:
+            return self._checked(answered.key)
+        known = self._window.look(text.digest, self._clock.monotonic())  # it may have been forgotten meanwhile
+        if isinstance(known, Fresh | Known):
+            return self._checked(known.key)
         raise CallFailed(_AWAY)
 
     def window_open(self) -> bool:
@@ -78,8 +87,8 @@ class Admission:
             raise CallFailed(_INVALID)
         return key
 
-    async def _look_up_once(self, text: KeyText) -> bool:
-        """Look the key up unless another call does so already; True when the database answered."""
+    async def _look_up_once(self, text: KeyText) -> _Answered | None:
+        """Look the key up unless another call does so already; None when the database did not answer."""
         while (pending := self._pending.get(text.digest)) is not None:
             if not pending.done():
                 await asyncio.wait((pending,))
@@ -95,16 +104,16 @@ class Admission:
             future.cancel()  # only where the look-up itself was cancelled: the next waiter takes over
             del self._pending[text.digest]
 
-    async def _look_up(self, text: KeyText) -> bool:
+    async def _look_up(self, text: KeyText) -> _Answered | None:
         asked_at = self._clock.monotonic()
         found = await self._ask((text.id,))
         if found is None:
-            return False
+            return None
         key = found.get(text.id)
         if key is not None and not same_digest(key.digest, text.digest):
             key = None
         self._window.remember(text.digest, key, asked_at)
-        return True
+        return _Answered(key)
 
     async def _ask(self, ids: tuple[KeyId, ...]) -> Mapping[KeyId, ClientKey] | None:
         """Ask the store; None when it is away. An empty question still tells whether it answers."""

@@ -16,7 +16,7 @@ from ktms.domain.routing.retry_after import retry_after_s
 from ktms.engine.call import Streamed, Whole
 from ktms.engine.relay import ClientStream, Relay
 from ktms.engine.settings import EngineSettings
-from ktms.engine.settle import Bookkeeper, estimate
+from ktms.engine.settle import Bookkeeper
 from ktms.engine.shot import Shot, Target
 from ktms.engine.trail import Trail
 from ktms.ports.clock import Clock
@@ -73,6 +73,8 @@ class Attempts:
                 await self._refused(answer, shot)
             elif stream is None:
                 await self._whole(answer, trail, shot)
+            elif _is_json(answer):
+                await self._not_streamed(answer, trail, shot)
             else:
                 await self._streamed(answer, trail, stream, shot)
         finally:
@@ -107,15 +109,23 @@ class Attempts:
         except BadAnswer:
             shot.verdict = judge_failure(FailureKind.MALFORMED, visible=False)
         else:
-            self._take_whole(told, trail, shot, len(body))
+            self._take_whole(told, shot)
 
-    def _take_whole(self, told: WholeAnswer, trail: Trail, shot: Shot, size_bytes: int) -> None:
+    def _take_whole(self, told: WholeAnswer, shot: Shot) -> None:
         if told.error is not None:
             self._judge_answer(200, told.error, shot)
             return
-        shot.usage = told.usage or estimate(trail.call.body.facts, visible_events=0, content_bytes=size_bytes)
+        shot.told, shot.content_bytes = told.usage, told.text_bytes
         shot.status = AttemptStatus.OK
         shot.result = Whole((), told.body)
+
+    async def _not_streamed(self, answer: UpstreamAnswer, trail: Trail, shot: Shot) -> None:
+        """Read JSON where a stream was asked for: an error inside a 200 (P33), or a vendor that cannot stream."""
+        await self._whole(answer, trail, shot)
+        if shot.verdict is None:
+            shot.result = None
+            shot.status = AttemptStatus.FAILED
+            shot.verdict = judge_failure(FailureKind.MALFORMED, visible=False)
 
     async def _streamed(self, answer: UpstreamAnswer, trail: Trail, stream: ClientStream, shot: Shot) -> None:
         assert trail.model is not None
@@ -127,9 +137,8 @@ class Attempts:
         try:
             failure = await self._pour(answer, relay, stream)
         finally:
-            shot.usage = observer.usage or estimate(
-                facts, visible_events=observer.visible_events, content_bytes=observer.content_bytes
-            )
+            shot.told = observer.usage
+            shot.visible_events, shot.content_bytes = observer.visible_events, observer.content_bytes
             shot.first_token_at = trail.first_token_at = relay.first_token_at
         self._judge_stream(failure, relay, stream, shot)
 
@@ -167,6 +176,10 @@ class Attempts:
                 cause = problem(ErrorCode.STREAM_INTERRUPTED, cause.message)
             stream.fail(cause)
             shot.result = Streamed(cause)
+
+
+def _is_json(answer: UpstreamAnswer) -> bool:
+    return (answer.header("content-type") or "").lower().startswith("application/json")
 
 
 def _why_unfinished(relay: Relay) -> FailureKind:

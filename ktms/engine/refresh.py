@@ -44,6 +44,7 @@ class Refresher:
         self._entropy = entropy
         self._telemetry = telemetry
         self._settings = settings
+        self._one_at_a_time = asyncio.Lock()  # or a slow older snapshot would replace a newer one
 
     async def run(self) -> None:
         """Run all loops until cancelled."""
@@ -55,7 +56,7 @@ class Refresher:
     async def refresh(self) -> bool:
         """Load the newest snapshot if it is not in force; False when the store is away or it does not compile."""
         try:
-            async with asyncio.timeout(self._settings.lookup_s):
+            async with self._one_at_a_time, asyncio.timeout(self._settings.lookup_s):
                 version = await self._store.version()
                 if version != self._current.version:
                     self._current.swap(await self._store.snapshot())

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from ktms.domain.access.usage_event import AttemptStatus, UsageEvent
 from ktms.domain.call import CallFacts, Route
-from ktms.domain.conversation.usage import Usage
+from ktms.domain.conversation.usage import NO_USAGE, Usage
 from ktms.domain.errors import Problem
 from ktms.domain.ids import RequestId
 from ktms.engine.call import Failed, Result, Streamed
@@ -35,6 +35,22 @@ def estimate(facts: CallFacts, *, visible_events: int, content_bytes: int) -> Us
     return Usage(prompt_tokens=prompt, completion_tokens=completion, estimated=True)
 
 
+def usage_of(shot: Shot, facts: CallFacts) -> Usage:
+    """Give what an attempt is booked with: the vendor's own counts, else an estimate of what was delivered.
+
+    An attempt that failed before the client got anything costs nothing (P33). One whose client left had its prompt
+    sent: it is counted, or leaving early would be a way around every budget.
+    """
+    if shot.told is not None:
+        return shot.told
+    if shot.status in _NOTHING_DELIVERED:
+        return NO_USAGE
+    return estimate(facts, visible_events=shot.visible_events, content_bytes=shot.content_bytes)
+
+
+_NOTHING_DELIVERED = frozenset({AttemptStatus.FAILED, AttemptStatus.REFUSED})
+
+
 class Bookkeeper:
     """Hands usage events to the ledger and call records to telemetry."""
 
@@ -58,7 +74,7 @@ class Bookkeeper:
         assert trail.key is not None
         assert trail.model is not None
         assert trail.decision is not None
-        usage = shot.usage
+        usage = usage_of(shot, trail.call.body.facts)
         trail.prompt_tokens, trail.completion_tokens = usage.prompt_tokens, usage.completion_tokens
         if shot.status is AttemptStatus.CANCELLED:
             word = "cancelled"

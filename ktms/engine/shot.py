@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ktms.domain.access.usage_event import AttemptStatus
-from ktms.domain.conversation.usage import NO_USAGE, Usage
+from ktms.domain.conversation.usage import Usage
 from ktms.domain.ids import NodeName, VendorKeyId, VendorModel, VendorName
 from ktms.domain.routing.outcome import Verdict
 from ktms.domain.routing.timers import Timers
@@ -33,13 +33,18 @@ class Target:
 
 @dataclass(slots=True)
 class Shot:
-    """What one attempt came to. `verdict` is set when it failed; `result` when it ended the call's answer."""
+    """What one attempt came to. `verdict` is set when it failed; `result` when it ended the call's answer.
+
+    `told` are the vendor's own counts; `visible_events` and `content_bytes` what the client was given.
+    """
 
     began_at: float
     verdict: Verdict | None = None
     result: Result | None = None
     http_status: int | None = None
     retry_after_s: float | None = None
-    usage: Usage = NO_USAGE
+    told: Usage | None = None
+    visible_events: int = 0
+    content_bytes: int = 0
     status: AttemptStatus = AttemptStatus.FAILED
     first_token_at: float | None = None

@@ -5,7 +5,6 @@ noted; one overall deadline. What a failure means was decided in `domain/routing
 out.
 """
 
-import asyncio
 from dataclasses import dataclass, replace
 
 from ktms.domain.capacity.node_choice import order
@@ -156,7 +155,7 @@ class Walk:
             target = replace(target, timers=replace(target.timers, total_s=left_s))
         try:
             shot = await means.attempts.ask(target, self._trail)
-        except asyncio.CancelledError:
+        except BaseException:  # a mistake of ours too: a trial that nobody ends would refuse calls for minutes
             gate.says_nothing()
             raise
         verdict = shot.verdict

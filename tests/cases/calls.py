@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from ktms.domain.access.usage_event import AttemptStatus, UsageEvent
 from ktms.domain.catalogue import TimeoutSpec
@@ -61,10 +62,10 @@ class Reply:
         return tuple(event for event in self.events if not event.is_comment)
 
     @property
-    def chunks(self) -> tuple[dict[str, Json], ...]:
+    def chunks(self) -> tuple[dict[str, Any], ...]:
         """Events that are chunks: neither comments, nor the end mark, nor an error."""
         parsed = (event.json() for event in self.data if not event.is_done)
-        return tuple(chunk for chunk in parsed if "error" not in chunk)  # type: ignore[misc]  # JSON of a chunk
+        return tuple(chunk for chunk in parsed if "error" not in chunk)
 
     @property
     def is_done(self) -> bool:
@@ -72,7 +73,7 @@ class Reply:
         return bool(self.events) and self.events[-1].is_done
 
     @property
-    def error(self) -> dict[str, Json]:
+    def error(self) -> dict[str, Any]:
         """The error: of the body, or of the last event of a stream, which has no end mark then."""
         text = self.events[-1].data if self.events else self.body
         assert text is not None, "the last event is a comment"
@@ -173,7 +174,7 @@ async def call(
 
 
 async def booked(gateway: GatewayUnderTest, index: int = 0, *, within_s: float = PATIENCE_S) -> Booked:
-    """Give what was written down about the call of this index: one usage event for each target dialled, no more."""
+    """Give what was written down about the call of this index: one usage event per target dialled, no more."""
     record = await gateway.telemetry.record(index, within_s)
     events = tuple(event for event in gateway.ledger.events if event.request_id == record.request_id)
     dialled = [attempt for attempt in record.attempts if attempt.result not in NOT_DIALLED]
@@ -186,8 +187,8 @@ async def booked(gateway: GatewayUnderTest, index: int = 0, *, within_s: float =
 async def works_again(
     world: World, gateway: GatewayUnderTest, upstream: MockVendor, form: Form, *, key: str = KEY
 ) -> Reply:
-    """Check that the next call is served well by this vendor, that it is booked, and that no lease is left over."""
-    known = len(gateway.telemetry.records)
+    """Check that the next call is served well by this vendor and booked, and that it leaves no lease over."""
+    known, held = len(gateway.telemetry.records), gateway.busy(UPSTREAM)
     upstream.script(*form.healthy())
     got = await call(world, gateway, form, key=key)
     assert got.status == 200, got.body
@@ -195,9 +196,14 @@ async def works_again(
     later = await booked(gateway, known)
     assert later.statuses[-1] is AttemptStatus.OK
     assert later.events[-1].usage == form.counted
+    assert gateway.busy(UPSTREAM) == held
+    return got
+
+
+def idle(gateway: GatewayUnderTest) -> None:
+    """Check that no call is under way and no lease is held."""
     assert gateway.telemetry.in_flight == 0
     assert gateway.busy(UPSTREAM) == 0
-    return got
 
 
 def no_alarm(gateway: GatewayUnderTest) -> None:

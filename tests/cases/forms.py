@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ktms.domain.conversation.usage import Usage
 from tests.world.catalogues import MODEL
@@ -25,6 +26,8 @@ PROMPT_TOKENS = len(PROMPT) // 4
 """What the prompt is estimated at: four bytes are one token."""
 
 TEXT = "It connects."
+COUNTED = Usage(7, 2)
+"""What a healthy vendor counts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,8 +40,8 @@ class StreamForm:
     content: Callable[[str], bytes]
     finish: Callable[[str], bytes]
     usage: Callable[[int, int], bytes]
-    said: Callable[[dict[str, Json]], str]
-    counted: Usage = Usage(7, 2)
+    said: Callable[[Mapping[str, Any]], str]
+    counted: Usage = COUNTED
 
     def __str__(self) -> str:
         return self.name
@@ -56,7 +59,7 @@ class WholeForm:
     target: str
     fields: Mapping[str, Json]
     body: bytes
-    counted: Usage = Usage(7, 2)
+    counted: Usage = COUNTED
 
     def __str__(self) -> str:
         return self.name
@@ -69,20 +72,12 @@ class WholeForm:
 Form = StreamForm | WholeForm
 
 
-def _first(chunk: dict[str, Json]) -> dict[str, Json]:
-    choices = chunk.get("choices")
-    assert isinstance(choices, list)
-    return choices[0] if choices else {}
+def _chat_text(chunk: Mapping[str, Any]) -> str:
+    return "".join(choice["delta"].get("content") or "" for choice in chunk["choices"])
 
 
-def _chat_text(chunk: dict[str, Json]) -> str:
-    delta = _first(chunk).get("delta", {})
-    assert isinstance(delta, dict)
-    return str(delta.get("content") or "")
-
-
-def _completion_text(chunk: dict[str, Json]) -> str:
-    return str(_first(chunk).get("text") or "")
+def _completion_text(chunk: Mapping[str, Any]) -> str:
+    return "".join(choice["text"] for choice in chunk["choices"])
 
 
 _MESSAGES: Json = [{"role": "user", "content": PROMPT}]
@@ -105,9 +100,7 @@ COMPLETIONS_STREAM = StreamForm(
     TU,
     _completion_text,
 )
-CHAT = WholeForm(
-    "chat", "/v1/chat/completions", {"model": MODEL, "messages": _MESSAGES}, chat_answer(TEXT)
-)
+CHAT = WholeForm("chat", "/v1/chat/completions", {"model": MODEL, "messages": _MESSAGES}, chat_answer(TEXT))
 COMPLETIONS = WholeForm(
     "completions", "/v1/completions", {"model": MODEL, "prompt": PROMPT}, completion_answer(TEXT)
 )

@@ -2,7 +2,7 @@
 
 from tests.world.catalogues import KEY, MODEL, catalogue, vendor
 from tests.world.client import post
-from tests.world.events import C, DONE, F
+from tests.world.events import DONE, C, F
 from tests.world.script import lock_step
 from tests.world.world import World
 

@@ -74,9 +74,7 @@ async def test_a_cut_between_cr_and_lf_is_one_line_end(world: World, form: Strea
     first = form.content("a").replace(b"\n", b"\r\n")
     last = form.usage(7, 2).removesuffix(b"\n\n")
     finish = form.finish("stop")
-    upstream.script(
-        head(), *pieces(first + finish + last + b"\r", b"\n\r\ndata: [DONE]\r\n\r\n"), end()
-    )
+    upstream.script(head(), *pieces(first + finish + last + b"\r", b"\n\r\ndata: [DONE]\r\n\r\n"), end())
 
     got = await call(world, gateway, form, stream_options={"include_usage": True})
 

@@ -28,9 +28,7 @@ async def test_text_is_the_same_wherever_its_bytes_are_cut(world: World, form: S
 
     upstream.standing(split)
     async with asyncio.TaskGroup() as group:
-        calls = [
-            group.create_task(call(world, gateway, form, seed=at)) for at in range(len(TEXT.encode()) + 1)
-        ]
+        calls = [group.create_task(call(world, gateway, form, seed=at)) for at in range(len(TEXT.encode()) + 1)]
     for made in calls:
         got = made.result()
         assert got.text(form) == TEXT

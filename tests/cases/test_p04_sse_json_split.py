@@ -36,9 +36,7 @@ async def test_half_an_event_waits_for_its_other_half_in_mid_stream(world: World
     upstream, gateway = await one_upstream(world)
     whole = b"".join(EVENTS[form])
     begin, rest = EVENTS[form]
-    upstream.script(
-        head(), chunk(whole + begin), wait("seen"), chunk(rest + FINISH[form] + DONE), end()
-    )
+    upstream.script(head(), chunk(whole + begin), wait("seen"), chunk(rest + FINISH[form] + DONE), end())
     client = await ask(world, gateway, form)
     assert await client.event() is not None
     assert client.seen == whole

@@ -8,7 +8,18 @@ from ktms.domain.access.usage_event import AttemptStatus
 from ktms.domain.catalogue import TimeoutSpec
 from ktms.domain.conversation.usage import Usage
 from ktms.engine.settings import EngineSettings
-from tests.cases.calls import Kind, as_public, ask, booked, call, one_upstream, reply, two_vendors, works_again
+from tests.cases.calls import (
+    Kind,
+    as_public,
+    ask,
+    booked,
+    call,
+    idle,
+    one_upstream,
+    reply,
+    two_vendors,
+    works_again,
+)
 from tests.cases.forms import CHAT_STREAM, STREAMS, StreamForm
 from tests.world.catalogues import KEY, MODEL
 from tests.world.events import DONE, C, F, U, comment
@@ -29,7 +40,9 @@ def trickle(*, every_s: float, for_s: float) -> tuple[Step, ...]:
 async def test_a_vendors_comments_do_not_reach_the_client(world: World, form: StreamForm) -> None:
     upstream, gateway = await one_upstream(world)
     said = form.content("a") + form.finish("stop")
-    upstream.script(*stream(PROCESSING, PROCESSING, PROCESSING, form.content("a"), PROCESSING, form.finish("stop"), DONE))
+    upstream.script(
+        *stream(PROCESSING, PROCESSING, PROCESSING, form.content("a"), PROCESSING, form.finish("stop"), DONE)
+    )
 
     got = await call(world, gateway, form)
 
@@ -41,7 +54,9 @@ async def test_a_vendors_comments_do_not_reach_the_client(world: World, form: St
 @pytest.mark.parametrize("form", STREAMS, ids=str)
 async def test_comments_alone_do_not_make_the_status_go_out(world: World, form: StreamForm) -> None:
     upstream, gateway = await one_upstream(world)
-    upstream.script(head(), chunk(PROCESSING * 3), wait("looked"), chunk(form.content("a") + form.finish("stop")), end())
+    upstream.script(
+        head(), chunk(PROCESSING * 3), wait("looked"), chunk(form.content("a") + form.finish("stop")), end()
+    )
     client = await ask(world, gateway, form)
     await upstream.request()
     upstream.script(*form.healthy())
@@ -122,6 +137,7 @@ async def test_comments_for_ever_end_by_the_timer_of_the_first_token(
     assert books.event.status is AttemptStatus.FAILED
     assert books.event.usage == Usage()
     assert books.words == ("first_token_timeout",)
+    idle(gateway)
     await works_again(world, gateway, upstream, form)
 
 

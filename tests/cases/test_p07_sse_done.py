@@ -4,7 +4,7 @@ import pytest
 
 from ktms.domain.access.usage_event import AttemptStatus
 from ktms.domain.conversation.usage import Usage
-from tests.cases.calls import Kind, as_public, booked, call, one_upstream, works_again
+from tests.cases.calls import Kind, as_public, booked, call, idle, one_upstream, works_again
 from tests.cases.forms import CHAT_STREAM, STREAMS, StreamForm
 from tests.world.events import DONE
 from tests.world.script import Framing, Step, chunk, end, fin, head, hold
@@ -26,7 +26,7 @@ ENDINGS: dict[str, tuple[Step, ...]] = {
 
 
 @pytest.mark.parametrize("kind", Kind, ids=str)
-@pytest.mark.parametrize("framing", (Framing.CHUNKED, Framing.CLOSE), ids=("chunked", "until-close"))
+@pytest.mark.parametrize("framing", [Framing.CHUNKED, Framing.CLOSE], ids=("chunked", "until-close"))
 @pytest.mark.parametrize("ending", ENDINGS.values(), ids=ENDINGS)
 @pytest.mark.parametrize("form", STREAMS, ids=str)
 async def test_the_end_mark_is_supplied_where_only_it_is_missing(
@@ -42,10 +42,11 @@ async def test_the_end_mark_is_supplied_where_only_it_is_missing(
     books = await booked(gateway)
     assert books.event.status is AttemptStatus.OK
     assert books.event.usage == Usage(5, 1)
+    idle(gateway)
     await works_again(world, gateway, upstream, form)
 
 
-@pytest.mark.parametrize("last", ("finish", "usage"))
+@pytest.mark.parametrize("last", ["finish", "usage"])
 @pytest.mark.parametrize("form", STREAMS, ids=str)
 async def test_a_last_event_without_its_blank_line_is_still_taken(
     world: World, form: StreamForm, last: str
@@ -80,6 +81,7 @@ async def test_a_connection_left_open_after_the_mark_holds_up_nobody(
     assert connection.gone_at is not None
     assert connection.gone_at - ended_at < CANCELLED_WITHIN_S
     assert (await booked(gateway)).event.usage == Usage(5, 1)
+    idle(gateway)
     await works_again(world, gateway, upstream, form)
 
 

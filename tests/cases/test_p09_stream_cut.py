@@ -1,10 +1,22 @@
-"""P09: a connection that ends early is no end of an answer: an error event, no end mark, a failure of the vendor."""
+"""P09: a connection that ends early ends no answer: an error event, no end mark, and a failure of the vendor."""
 
 import pytest
 
 from ktms.domain.access.usage_event import AttemptStatus
 from ktms.domain.conversation.usage import Usage
-from tests.cases.calls import UPSTREAM, Booked, Kind, Reply, ask, booked, call, one_upstream, reply, two_vendors, works_again
+from tests.cases.calls import (
+    UPSTREAM,
+    Booked,
+    Kind,
+    Reply,
+    ask,
+    booked,
+    call,
+    one_upstream,
+    reply,
+    two_vendors,
+    works_again,
+)
 from tests.cases.forms import CHAT_STREAM, PROMPT_TOKENS, STREAMS, StreamForm
 from tests.world.events import DONE
 from tests.world.script import Framing, Step, chunk, end, fin, head, rst, wait
@@ -55,12 +67,13 @@ async def test_a_cut_stream_ends_in_one_error_event_and_what_was_delivered_is_bo
 
     assert event is not None
     assert client.seen == seen + event.raw
-    assert event.json()["error"]["code"] == "stream_interrupted"  # type: ignore[index]  # JSON
+    assert event.json()["error"]["code"] == "stream_interrupted"
     assert await client.event() is None
     assert client.is_over
     books = await booked(gateway)
     assert books.event.usage == Usage(PROMPT_TOKENS, DELIVERED, estimated=True)
     assert gateway.busy(UPSTREAM) == 0
+    idle(gateway)
     await works_again(world, gateway, upstream, form)
 
 
@@ -88,9 +101,7 @@ async def test_one_of_two_choices_without_a_finish_reason_is_a_cut(world: World,
 
 @pytest.mark.parametrize("kind", Kind, ids=str)
 @pytest.mark.parametrize("cut", CUTS.values(), ids=CUTS)
-async def test_five_cut_streams_open_the_breaker(
-    world: World, cut: tuple[Framing, Step], kind: Kind
-) -> None:
+async def test_five_cut_streams_open_the_breaker(world: World, cut: tuple[Framing, Step], kind: Kind) -> None:
     framing, how = cut
     upstream, gateway = await one_upstream(world, kind)
     for number in range(5):

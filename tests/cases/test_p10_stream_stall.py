@@ -5,7 +5,7 @@ import pytest
 from ktms.domain.access.usage_event import AttemptStatus
 from ktms.domain.catalogue import TimeoutSpec
 from ktms.domain.conversation.usage import Usage
-from tests.cases.calls import Kind, booked, call, one_upstream, works_again
+from tests.cases.calls import Kind, booked, call, idle, one_upstream, works_again
 from tests.cases.forms import PROMPT_TOKENS, STREAMS, StreamForm
 from tests.world.pace import Pace
 from tests.world.script import Step, chunk, head, hold, pause_s
@@ -44,6 +44,7 @@ async def test_a_stalled_stream_ends_by_the_idle_timer(
     assert books.event.status is AttemptStatus.INTERRUPTED
     assert books.event.usage == Usage(PROMPT_TOKENS, DELIVERED, estimated=True)
     assert books.words == ("idle_timeout",)
+    idle(gateway)
     await works_again(world, gateway, upstream, form)
 
 
@@ -62,4 +63,5 @@ async def test_an_answer_that_never_ends_is_cut_by_the_timer_of_the_attempt(
     books = await booked(gateway)
     assert books.words == ("total_timeout",)
     assert books.event.duration_s >= total_s * 0.99
+    idle(gateway)
     await works_again(world, gateway, upstream, form)

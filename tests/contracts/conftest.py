@@ -55,6 +55,65 @@ from ktms.ports.entropy import Entropy
 from ktms.ports.key_admin import KeyAdmin
 from ktms.ports.key_store import KeyStore
 
+VENDORS = (
+    VendorSpec(
+        "openai",
+        VendorKind.OPENAI,
+        "https://api.example.com/v1",
+        region="us",
+        keys=(Secret("sk-first-vendor-key"), Secret("sk-second-vendor-key")),
+        timeouts=TimeoutSpec(connect_s=1.5, total_s=60),
+        headers={"X-Team": "a"},
+    ),
+    VendorSpec("azure", VendorKind.AZURE_OPENAI, "https://azure.example.com", keys=(Secret("azure-key-1"),)),
+)
+MODELS = (
+    ModelSpec(
+        "small",
+        (TargetSpec("local", "qwen3:4b"), TargetSpec("openai", "gpt-4o-mini", 2)),
+        aliases=("default",),
+        context_window=32768,
+        placement=Placement.NODES_FIRST,
+        selection=Selection.ROUND_ROBIN,
+        allowed_regions=("us", "fr"),
+        timeouts=TimeoutSpec(idle_s=5),
+    ),
+    ModelSpec("large", (TargetSpec("azure", "gpt-4o"),)),
+)
+CHAINS = (ChainSpec("auto", {"high": ("large", "small"), "low": ("small",)}, "low"),)
+NODES = (
+    NodeSpec(
+        "mac-1",
+        "http://10.0.0.7:8790",
+        (NodeModelSpec("qwen3:4b", 8192),),
+        token=Secret("node-token-number-1"),
+        region="fr",
+        slots=4,
+    ),
+    NodeSpec("box-1", "http://10.0.0.8:8000", (NodeModelSpec("qwen3:4b"),), engine=EngineKind.VLLM),
+)
+PRICES = (
+    PriceSpec("openai", "gpt-4o-mini", Decimal("0.15"), Decimal("0.075"), None, Decimal("0.60")),
+    PriceSpec("local", "qwen3:4b", Decimal("0.0123456789")),
+)
+TENANTS = (TenantSpec("team-a", Limits(usd_per_month_micros=500_000_000), DollarLimitMode.CLOSED),)
+CLIENT_KEYS = (
+    ClientKeySpec(
+        "app-1",
+        "team-a",
+        models=("small", "auto"),
+        placements=(Placement.NODES_FIRST, Placement.NODES_ONLY),
+        allowed_regions=("fr",),
+        placement=Placement.NODES_ONLY,
+        placement_lock=True,
+        tier="low",
+        interactive=True,
+        limits=Limits(600, 200_000, 50, 20_000_000, None),
+        expires_at=2_000_000_000.123,
+    ),
+)
+POLICY = PolicySpec(allowed_regions=("us", "fr"), band=float("inf"), attempts_max=3)
+
 Act = Callable[[], Awaitable[None]]
 
 
@@ -123,66 +182,14 @@ def actor() -> Actor:
 def everything() -> Catalogue:
     """A catalogue that uses every kind of entry and every kind of field."""
     return Catalogue(
-        vendors=(
-            VendorSpec(
-                "openai",
-                VendorKind.OPENAI,
-                "https://api.example.com/v1",
-                region="us",
-                keys=(Secret("sk-first-vendor-key"), Secret("sk-second-vendor-key")),
-                timeouts=TimeoutSpec(connect_s=1.5, total_s=60),
-                headers={"X-Team": "a"},
-            ),
-            VendorSpec(
-                "azure", VendorKind.AZURE_OPENAI, "https://azure.example.com", keys=(Secret("azure-key-1"),)
-            ),
-        ),
-        models=(
-            ModelSpec(
-                "small",
-                (TargetSpec("local", "qwen3:4b"), TargetSpec("openai", "gpt-4o-mini", 2)),
-                aliases=("default",),
-                context_window=32768,
-                placement=Placement.NODES_FIRST,
-                selection=Selection.ROUND_ROBIN,
-                allowed_regions=("us", "fr"),
-                timeouts=TimeoutSpec(idle_s=5),
-            ),
-            ModelSpec("large", (TargetSpec("azure", "gpt-4o"),)),
-        ),
-        chains=(ChainSpec("auto", {"high": ("large", "small"), "low": ("small",)}, "low"),),
-        nodes=(
-            NodeSpec(
-                "mac-1",
-                "http://10.0.0.7:8790",
-                (NodeModelSpec("qwen3:4b", 8192),),
-                token=Secret("node-token-number-1"),
-                region="fr",
-                slots=4,
-            ),
-            NodeSpec("box-1", "http://10.0.0.8:8000", (NodeModelSpec("qwen3:4b"),), engine=EngineKind.VLLM),
-        ),
-        prices=(
-            PriceSpec("openai", "gpt-4o-mini", Decimal("0.15"), Decimal("0.075"), None, Decimal("0.60")),
-            PriceSpec("local", "qwen3:4b", Decimal("0.0123456789")),
-        ),
-        tenants=(TenantSpec("team-a", Limits(usd_per_month_micros=500_000_000), DollarLimitMode.CLOSED),),
-        client_keys=(
-            ClientKeySpec(
-                "app-1",
-                "team-a",
-                models=("small", "auto"),
-                placements=(Placement.NODES_FIRST, Placement.NODES_ONLY),
-                allowed_regions=("fr",),
-                placement=Placement.NODES_ONLY,
-                placement_lock=True,
-                tier="low",
-                interactive=True,
-                limits=Limits(600, 200_000, 50, 20_000_000, None),
-                expires_at=2_000_000_000.123,
-            ),
-        ),
-        policy=PolicySpec(allowed_regions=("us", "fr"), band=float("inf"), attempts_max=3),
+        vendors=VENDORS,
+        models=MODELS,
+        chains=CHAINS,
+        nodes=NODES,
+        prices=PRICES,
+        tenants=TENANTS,
+        client_keys=CLIENT_KEYS,
+        policy=POLICY,
     )
 
 

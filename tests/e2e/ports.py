@@ -1,5 +1,6 @@
 """Ports of this machine: free ones, and the usual ones of engines, which one test at a time may use."""
 
+import asyncio
 import fcntl
 import os
 import socket
@@ -8,10 +9,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ktms.adapters.discovery.look import PORTS
-from ktms.adapters.embedded.tcp_port import free_port, is_free
+from ktms.adapters.discovery import Found, LoopbackAsker, discover
+from ktms.adapters.embedded.tcp_port import LOOPBACK, free_port, is_free
 
-LOOPBACK = "127.0.0.1"
+LLAMA_PORTS = range(8081, 8090)
+"""Where llama.cpp is looked for (docs/configuration.md)."""
+
+
+class Busy(Exception):
+    """An engine that is not ours runs on this machine: what is found here is not what the test put here."""
 
 
 def any_port() -> int:
@@ -30,7 +36,7 @@ def listens(port: int) -> bool:
 
 @contextmanager
 def occupied() -> Iterator[int]:
-    """Listen on a port whose next ones are free, as another program would."""
+    """Listen on a port as another program would."""
     with socket.socket() as listener:
         listener.bind((LOOPBACK, 0))
         listener.listen()
@@ -38,16 +44,20 @@ def occupied() -> Iterator[int]:
 
 
 @contextmanager
-def usual_ports() -> Iterator[list[int]]:
-    """Hold the ports where engines are looked for, against other tests; gives those that llama.cpp may have.
+def usual_ports() -> Iterator[int]:
+    """Hold the places where engines are looked for, against other tests; gives a free one of llama.cpp's.
 
     Raises:
-        LookupError: an engine that is not ours runs here.
+        Busy: somebody else's engine is there.
     """
     lock = Path(tempfile.gettempdir()) / f"ktms-usual-ports-{os.getuid()}.lock"
     with lock.open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
-        taken = [port for port in PORTS if not is_free(port)]
-        if taken:
-            raise LookupError(f"port {taken[0]} is in use")
-        yield [port for port in PORTS if 8081 <= port <= 8089]  # noqa: PLR2004  # where llama.cpp is looked for
+        for found in asyncio.run(_engines()):
+            raise Busy(f"{found.engine.value} answers on port {found.port}")
+        yield next(port for port in LLAMA_PORTS if is_free(port))
+
+
+async def _engines() -> list[Found]:
+    async with LoopbackAsker() as asker:
+        return await discover(asker.ask)

@@ -94,17 +94,20 @@ def read_line(process: subprocess.Popen[str]) -> dict[str, object]:
 @contextmanager
 def child(module: str, *arguments: str, cpus: Cpus = ()) -> Iterator[Child]:
     """Run a module of ours in a process of its own, on these processors."""
-    with started([sys.executable, "-m", module, *arguments], cpus) as process:
+    command = [sys.executable, "-m", module, *arguments]
+    with started(command, cpus, output=subprocess.PIPE) as process:
         yield Child(process, read_line(process))
 
 
 @contextmanager
-def started(command: Sequence[str], cpus: Cpus = ()) -> Iterator[subprocess.Popen[str]]:
-    """Start a process, and end it with the block."""
+def started(
+    command: Sequence[str], cpus: Cpus = (), *, output: int = subprocess.DEVNULL
+) -> Iterator[subprocess.Popen[str]]:
+    """Start a process, and end it with the block; a pipe for its output must be read."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, cpus or before)  # a child inherits it
     try:
-        process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=output, text=True)
     finally:
         os.sched_setaffinity(0, before)
     with process:

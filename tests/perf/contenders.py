@@ -5,12 +5,14 @@ A contender that cannot run here is absent with a reason, which the report shows
 
 import shutil
 import socket
+import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from tests.perf import wire
@@ -87,7 +89,7 @@ def _add_nginx(stack: ExitStack, running: LineUp, upstream_port: int) -> None:
     (folder / "nginx.conf").write_text(nginx_configuration(folder, port, upstream_port))
     command = [program, "-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", str(folder / "error.log")]
     process = stack.enter_context(started(command, subject_cpus()))
-    wait_for(port)
+    wait_for(port, process)
     running.contenders.append(Contender(NGINX, port, process.pid, "any", {}))
 
 
@@ -129,18 +131,36 @@ def _add_litellm(stack: ExitStack, running: LineUp, upstream_port: int, venv: Pa
         running.absent[LITELLM] = "not installed in the environment given"
         return
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ktms-bench-")))
-    configuration = folder / "config.yaml"
-    configuration.write_text(
-        f"model_list:\n- model_name: {wire.MODEL}\n  litellm_params:\n    model: openai/{wire.VENDOR_MODEL}\n"
-        f"    api_base: http://127.0.0.1:{upstream_port}/v1\n    api_key: any\n"
-    )
+    key = f"sk-{token_hex(32)}"
+    (folder / "config.yaml").write_text(litellm_configuration(upstream_port, key))
     port = free_port()
     # the price table inside the package, or the start waits for the network
-    command = ["env", "LITELLM_LOCAL_MODEL_COST_MAP=True", str(program), "--config", str(configuration)]
+    command = ["env", "LITELLM_LOCAL_MODEL_COST_MAP=True", str(program), "--config", str(folder / "config.yaml")]
     command += ["--host", "127.0.0.1", "--port", str(port), "--num_workers", "1"]
     process = stack.enter_context(started(command, subject_cpus()))
-    wait_for(port)
-    running.contenders.append(Contender(LITELLM, port, process.pid, "any", {}))
+    try:
+        wait_for(port, process)
+    except DidNotListen as error:
+        running.absent[LITELLM] = str(error)
+    else:
+        running.contenders.append(Contender(LITELLM, port, process.pid, key, {}))
+
+
+def litellm_configuration(upstream_port: int, key: str) -> str:
+    """Write what LiteLLM needs: one model, one key, everything else as it comes."""
+    return f"""model_list:
+- model_name: {wire.MODEL}
+  litellm_params:
+    model: openai/{wire.VENDOR_MODEL}
+    api_base: http://127.0.0.1:{upstream_port}/v1
+    api_key: any
+general_settings:
+  master_key: {key}
+"""
+
+
+class DidNotListen(Exception):
+    """A contender ended, or was too slow, before it listened."""
 
 
 def free_port() -> int:
@@ -151,16 +171,18 @@ def free_port() -> int:
         return port
 
 
-def wait_for(port: int) -> None:
-    """Wait until somebody listens.
+def wait_for(port: int, process: subprocess.Popen[str]) -> None:
+    """Wait until a contender listens.
 
     Raises:
-        TimeoutError: nobody did.
+        DidNotListen: it ended instead, or took too long.
     """
     deadline = time.perf_counter() + READY_WITHIN_S
     while time.perf_counter() < deadline:
+        if process.poll() is not None:
+            raise DidNotListen(f"ended with exit code {process.returncode}")
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return
         time.sleep(0.05)
-    raise TimeoutError("a contender did not begin to listen")
+    raise DidNotListen(f"did not listen within {READY_WITHIN_S:.0f} s")

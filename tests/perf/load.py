@@ -18,16 +18,17 @@ from tests.perf.load_streams import drop, open_streams, run_streams
 async def obey(command: dict[str, Any]) -> dict[str, object]:
     """Do one command and give its figures."""
     port, key = command.get("port", 0), command.get("key", "")
+    ramp_s = command.get("ramp_ms", 0) / 1000
     match command["do"]:
         case "closed":
             request = wire.request(wire.request_body(), key)
             return await run_closed(port, request, command["connections"], command["seconds"])
         case "streams":
             body = wire.stream_body(chunks=command["chunks"], every_ms=command["every_ms"])
-            return await run_streams(port, wire.request(body, key), command["streams"])
+            return await run_streams(port, wire.request(body, key), command["streams"], ramp_s)
         case "open":
             body = wire.stream_body(chunks=1, every_ms=1, hold=True)
-            return await open_streams(port, wire.request(body, key), command["streams"])
+            return await open_streams(port, wire.request(body, key), command["streams"], ramp_s)
         case "drop":
             return drop()
         case other:

@@ -9,9 +9,6 @@ from tests.perf.load_closed import CHUNKED_END, GIVE_UP_S, quantiles_ms
 _EVENT = b'"content"'
 """Counts content chunks only: what ends a stream differs between a proxy and the bare upstream."""
 
-RAMP_S = 0.002
-"""Between two new streams: real clients do not all begin in the same instant."""
-
 _held_open: "list[StreamConnection]" = []
 
 
@@ -76,24 +73,25 @@ class StreamConnection(asyncio.Protocol):
                 future.set_result(None)
 
 
-async def _connect(port: int, request: bytes, streams: int) -> list[StreamConnection]:
+async def _connect(port: int, request: bytes, streams: int, ramp_s: float) -> list[StreamConnection]:
     loop = asyncio.get_running_loop()
     made: list[StreamConnection] = []
     for _ in range(streams):
         _, connection = await loop.create_connection(lambda: StreamConnection(request), "127.0.0.1", port)
         made.append(connection)
-        await asyncio.sleep(RAMP_S)
+        await asyncio.sleep(ramp_s)
     return made
 
 
-async def run_streams(port: int, request: bytes, streams: int) -> dict[str, object]:
-    """Run streams to their ends; give chunks, broken ones, first-chunk times and the worst gap of each.
+async def run_streams(port: int, request: bytes, streams: int, ramp_s: float) -> dict[str, object]:
+    """Run streams to their ends, one begun every `ramp_s`: real clients do not all begin in one instant. Give
+    chunks, broken ones, first-chunk times and the worst gap of each.
 
     Raises:
         AssertionError: the subject refused or went silent.
     """
     started_ns = perf_counter_ns()
-    made = await _connect(port, request, streams)
+    made = await _connect(port, request, streams, ramp_s)
     for connection in made:
         async with asyncio.timeout(GIVE_UP_S):
             await connection.ended
@@ -109,9 +107,9 @@ async def run_streams(port: int, request: bytes, streams: int) -> dict[str, obje
     }
 
 
-async def open_streams(port: int, request: bytes, streams: int) -> dict[str, object]:
+async def open_streams(port: int, request: bytes, streams: int, ramp_s: float) -> dict[str, object]:
     """Open streams and leave them open once each has its first chunk."""
-    made = await _connect(port, request, streams)
+    made = await _connect(port, request, streams, ramp_s)
     async with asyncio.timeout(GIVE_UP_S):
         for connection in made:
             await connection.begun

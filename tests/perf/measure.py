@@ -38,9 +38,9 @@ def run(line_up: LineUp, plan: Plan) -> Figures:
     for round_ in range(plan.stream_rounds):
         _progress(f"{STREAMS}, round {round_ + 1} of {plan.stream_rounds}")
         _stream_round(line_up, figures, plan.stream_chunks)
-    _progress(f"{sizes.MANY_STREAMS} streams")
+    _progress(f"{sizes.MANY.streams} streams")
     for contender in _few(line_up):
-        window = streams(line_up.load, contender, sizes.MANY_STREAMS, plan.many_chunks, sizes.MANY_EVERY_MS)
+        window = streams(line_up.load, contender, sizes.MANY, plan.many_chunks)
         figures.of(MANY, contender.name).add(**window)
     gateway = line_up.named(GATEWAY)
     if gateway is not None:
@@ -71,7 +71,7 @@ def _closed_round(line_up: LineUp, figures: Figures, part: str, connections: int
 def _stream_round(line_up: LineUp, figures: Figures, chunks: int) -> None:
     direct: dict[str, float] = {}
     for contender in line_up.contenders:
-        window = streams(line_up.load, contender, sizes.STREAMS, chunks, sizes.STREAM_EVERY_MS)
+        window = streams(line_up.load, contender, sizes.STREAMS, chunks)
         if contender.name == DIRECT:
             direct = window
         window["added_first_p99_ms"] = window["first_p99_ms"] - direct["first_p99_ms"]

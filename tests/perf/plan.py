@@ -20,21 +20,29 @@ class Plan:
 
 CONNECTIONS = 32
 
-STREAMS = 200
-STREAM_EVERY_MS = 50
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """So many streams, one begun every `ramp_ms`, a chunk every `every_ms`; each must outlive the ramp."""
+
+    streams: int
+    every_ms: int
+    ramp_ms: float
+
+
+STREAMS = Pace(streams=200, every_ms=50, ramp_ms=3)
 """20 chunks a second each, about what a good machine writes."""
 
-MANY_STREAMS = 1000
-MANY_EVERY_MS = 100
+MANY = Pace(streams=1000, every_ms=100, ramp_ms=2)
 
 QUICK = Plan(
     "quick",
     rounds=3,
     closed_s=0.5,
     stream_rounds=2,
-    stream_chunks=20,
+    stream_chunks=30,
     idle_streams=300,
-    many_chunks=20,
+    many_chunks=40,
     slope_requests=20_000,
     slope_windows=10,
 )

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-
-NS_PER_S = 1_000_000_000
+from typing import NamedTuple
 
 
 def family(pid: int) -> list[int]:
@@ -15,10 +14,27 @@ def family(pid: int) -> list[int]:
     return members
 
 
-def cpu_ns(pids: Iterable[int]) -> int:
-    """Give the processor time of all threads, in nanoseconds; threads that ended are not in it."""
+class Time(NamedTuple):
+    """Nanoseconds on a processor, and waiting for one while ready to run."""
+
+    ran_ns: int
+    waited_ns: int
+
+    def since(self, before: "Time") -> "Time":
+        """Give what passed between two readings."""
+        return Time(self.ran_ns - before.ran_ns, self.waited_ns - before.waited_ns)
+
+    @property
+    def waited_share(self) -> float:
+        """The part of its wish to run that was spent waiting: near zero when the processor is its own."""
+        return self.waited_ns / max(1, self.ran_ns + self.waited_ns)
+
+
+def time_of(pids: Iterable[int]) -> Time:
+    """Read the time of all threads; threads that ended are not in it."""
     schedstats = [path for pid in pids for path in Path(f"/proc/{pid}/task").glob("*/schedstat")]
-    return sum(int(path.read_text().split()[0]) for path in schedstats)
+    readings = [[int(number) for number in path.read_text().split()] for path in schedstats]
+    return Time(sum(reading[0] for reading in readings), sum(reading[1] for reading in readings))
 
 
 def rss_bytes(pids: Iterable[int]) -> int:

@@ -37,7 +37,13 @@ COLUMNS = (
 
 def table(line_up: LineUp, figures: Figures, rows: list[Bar], machine: Machine) -> str:
     """Write the whole report as Markdown that also reads well on a terminal."""
-    parts = [_machine(machine), _switches(line_up), _contenders(line_up, figures), _ratios(line_up, figures)]
+    parts = [
+        _machine(machine),
+        _switches(line_up),
+        _crowding(line_up, figures),
+        _contenders(line_up, figures),
+        _ratios(line_up, figures),
+    ]
     if line_up.named(GATEWAY) is not None:
         parts.append(_bars(rows))
     return "\n\n".join(part for part in parts if part)
@@ -74,6 +80,22 @@ def _switches(line_up: LineUp) -> str:
         return ""
     switches = ", ".join(f"{part} {state}" for part, state in gateway.facts.get("switches", {}).items())
     return f"Gateway with: {switches}."
+
+
+WAITED_MAX = 0.1
+"""Beyond it something else ran on the contenders' processor, and latencies tell of that as well."""
+
+
+def _crowding(line_up: LineUp, figures: Figures) -> str:
+    """Say when the contenders did not have their processor to themselves."""
+    shares = [figures.of(part, c.name).median("waited") for c in line_up.contenders for part in (BUSY, STREAMS)]
+    worst = max((share for share in shares if share is not None), default=0.0)
+    if worst <= WAITED_MAX:
+        return ""
+    return (
+        f"**Not a quiet machine**: a contender waited up to {worst:.0%} of its time for a processor."
+        " Processor times are usable, latencies and stalls are not."
+    )
 
 
 def _contenders(line_up: LineUp, figures: Figures) -> str:

@@ -7,7 +7,8 @@ import pytest
 
 from tests.perf.child import Child, child
 from tests.perf.contenders import Contender
-from tests.perf.proc import cpu_ns, family, rss_bytes
+from tests.perf.plan import Pace
+from tests.perf.proc import Time, family, rss_bytes, time_of
 from tests.perf.windows import closed, idle_stream_bytes, streams
 
 
@@ -38,7 +39,7 @@ def test_a_closed_loop_counts_requests_and_processor_time(load: Child, proxy: Co
 
 
 def test_every_chunk_of_every_stream_arrives(load: Child, proxy: Contender) -> None:
-    figures = streams(load, proxy, count=20, chunks=10, every_ms=10)
+    figures = streams(load, proxy, Pace(streams=20, every_ms=10, ramp_ms=1), chunks=10)
     assert figures["broken"] == 0
     assert figures["stalled"] == 0
     assert figures["cpu_us"] > 1
@@ -46,7 +47,7 @@ def test_every_chunk_of_every_stream_arrives(load: Child, proxy: Contender) -> N
 
 def test_a_stall_is_seen(load: Child, mock: Child) -> None:
     direct = Contender("direct", mock.port, None, "any", {})
-    figures = streams(load, direct, count=2, chunks=2, every_ms=400)
+    figures = streams(load, direct, Pace(streams=2, every_ms=400, ramp_ms=1), chunks=2)
     assert figures["late_ms_max"] < 250, "a slow pace is no stall"
     told = load.ask(do="streams", port=mock.port, key="any", streams=2, chunks=2, every_ms=400)
     gaps = told["gaps_ms"]
@@ -69,5 +70,10 @@ def test_a_refusal_ends_the_run_instead_of_being_counted(mock: Child) -> None:
 def test_a_process_is_read_with_its_family() -> None:
     pids = family(os.getpid())
     assert pids[0] == os.getpid()
-    assert cpu_ns(pids) > 0
+    assert time_of(pids).ran_ns > 0
     assert rss_bytes(pids) > 1_000_000
+
+
+def test_waiting_for_a_processor_is_told_apart_from_running() -> None:
+    assert Time(300, 100).since(Time(0, 0)).waited_share == 0.25
+    assert Time(0, 0).waited_share == 0

@@ -10,6 +10,9 @@ from tests.perf.load_closed import is_complete, quantiles_ms
 from tests.perf.machine import look
 from tests.perf.measure import BUSY, IDLE, MANY, STREAMS, Figures
 from tests.perf.picture import draw
+from tests.perf.plan import FULL, QUICK, Plan
+from tests.perf.plan import MANY as MANY_PACE
+from tests.perf.plan import STREAMS as STREAMS_PACE
 from tests.perf.report import BEGIN, END, ratios, shown, table, update_document
 from tests.perf.slope import fit
 from tests.perf.windows import Samples, quantile
@@ -117,6 +120,14 @@ def test_the_table_names_the_interpreter_the_switches_and_who_is_absent() -> Non
     assert "first bar reached" in text
 
 
+def test_a_crowded_machine_is_named() -> None:
+    quiet, crowded = Figures(), Figures()
+    quiet.of(BUSY, GATEWAY).add(waited=0.02)
+    crowded.of(BUSY, GATEWAY).add(waited=0.4)
+    assert "quiet" not in table(line_up(OWN), quiet, [], look())
+    assert "waited up to 40% of its time" in table(line_up(OWN), crowded, [], look())
+
+
 @pytest.mark.parametrize(("value", "text"), [(None, "-"), (1234.5, "1,234"), (12.34, "12.3"), (1.234, "1.23")])
 def test_figures_are_shown_with_three_digits(value: float | None, text: str) -> None:
     assert shown(value) == text
@@ -161,3 +172,9 @@ def test_nginx_keeps_upstream_connections_and_does_not_buffer() -> None:
 def test_the_picture_is_drawn_from_what_there_is(tmp_path: Path) -> None:
     draw(tmp_path / "new" / "bench.png", line_up(OWN), figures_of(gateway=[100, 110]))
     assert (tmp_path / "new" / "bench.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("plan", [QUICK, FULL])
+def test_all_streams_are_open_at_once(plan: Plan) -> None:
+    for pace, chunks in ((STREAMS_PACE, plan.stream_chunks), (MANY_PACE, plan.many_chunks)):
+        assert chunks * pace.every_ms > 1.5 * pace.streams * pace.ramp_ms

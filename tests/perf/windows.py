@@ -6,7 +6,8 @@ from typing import Any
 
 from tests.perf.child import Child
 from tests.perf.contenders import Contender
-from tests.perf.proc import cpu_ns, rss_bytes
+from tests.perf.plan import Pace
+from tests.perf.proc import rss_bytes, time_of
 
 
 @dataclass(slots=True)
@@ -42,9 +43,9 @@ def quantile(values: Sequence[float], share: float) -> float | None:
 
 def closed(load: Child, contender: Contender, connections: int, seconds: float) -> dict[str, float]:
     """Measure a closed loop: us of processor time per request, requests per second, latencies."""
-    before = cpu_ns(contender.pids)
+    before = time_of(contender.pids)
     told = load.ask(do="closed", port=contender.port, key=contender.key, connections=connections, seconds=seconds)
-    spent_us = (cpu_ns(contender.pids) - before) / 1000
+    spent = time_of(contender.pids).since(before)
     count = number(told, "count")
     figures = {
         "per_s": count / number(told, "took_s"),
@@ -53,30 +54,39 @@ def closed(load: Child, contender: Contender, connections: int, seconds: float) 
         "count": count,
     }
     if contender.pid is not None:
-        figures["cpu_us"] = spent_us / count
+        figures["cpu_us"] = spent.ran_ns / 1000 / count
+        figures["waited"] = spent.waited_share
     return figures
 
 
-def streams(load: Child, contender: Contender, count: int, chunks: int, every_ms: int) -> dict[str, float]:
-    """Measure many streams: us of processor time per chunk, time to the first chunk, late chunks."""
-    before = cpu_ns(contender.pids)
+def streams(load: Child, contender: Contender, pace: Pace, chunks: int) -> dict[str, float]:
+    """Measure many streams at once: us of processor time per chunk, time to the first chunk, late chunks."""
+    before = time_of(contender.pids)
     told = load.ask(
-        do="streams", port=contender.port, key=contender.key, streams=count, chunks=chunks, every_ms=every_ms
+        do="streams",
+        port=contender.port,
+        key=contender.key,
+        streams=pace.streams,
+        chunks=chunks,
+        every_ms=pace.every_ms,
+        ramp_ms=pace.ramp_ms,
     )
-    spent_us = (cpu_ns(contender.pids) - before) / 1000
+    spent = time_of(contender.pids).since(before)
     gaps = told["gaps_ms"]
     assert isinstance(gaps, list)
     seen = number(told, "chunks")
-    assert seen == count * chunks, f"{contender.name} lost chunks: {seen} of {count * chunks}"
+    wanted = pace.streams * chunks
+    assert seen == wanted, f"{contender.name} lost chunks: {seen} of {wanted}"
     figures = {
         "first_p50_ms": number(told, "p50_ms"),
         "first_p99_ms": number(told, "p99_ms"),
         "broken": number(told, "broken"),
-        "late_ms_max": max(gaps) - every_ms,
-        "stalled": float(sum(gap - every_ms > STALL_MS for gap in gaps)),
+        "late_ms_max": max(gaps) - pace.every_ms,
+        "stalled": float(sum(gap - pace.every_ms > STALL_MS for gap in gaps)),
     }
     if contender.pid is not None:
-        figures["cpu_us"] = spent_us / seen
+        figures["cpu_us"] = spent.ran_ns / 1000 / seen
+        figures["waited"] = spent.waited_share
     return figures
 
 
@@ -86,10 +96,10 @@ STALL_MS = 250
 
 def idle_stream_bytes(load: Child, contender: Contender, count: int) -> float:
     """Measure the memory of one open, silent stream, after a warm-up of the same kind."""
-    load.ask(do="open", port=contender.port, key=contender.key, streams=count // 10)
+    load.ask(do="open", port=contender.port, key=contender.key, streams=count // 10, ramp_ms=1)
     load.ask(do="drop")
     before = rss_bytes(contender.pids)
-    opened = load.ask(do="open", port=contender.port, key=contender.key, streams=count)
+    opened = load.ask(do="open", port=contender.port, key=contender.key, streams=count, ramp_ms=1)
     during = rss_bytes(contender.pids)
     load.ask(do="drop")
     assert opened["open"] == count, f"{contender.name} opened {opened['open']} of {count} streams"

@@ -1,21 +1,21 @@
 """The gateway's clock, which a test may move on: a rest of 30 s is over at once."""
 
-from ktms.adapters.system.clock import SystemClock
+from ktms.ports.clock import Clock
 
 
 class ShiftedClock:
-    """The real clock plus what it was moved on by. Timers of the loop are not moved, only what is read from it."""
+    """A clock plus what it was moved on by. Timers of the loop are not moved, only what is read from here."""
 
-    def __init__(self) -> None:
-        self._clock = SystemClock()
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
         self._ahead_s = 0.0
 
     def monotonic(self) -> float:
-        """Give the loop's time, moved on."""
+        """Give the monotonic time, moved on."""
         return self._clock.monotonic() + self._ahead_s
 
     def wall(self) -> float:
-        """Give the machine's time, moved on."""
+        """Give the wall time, moved on."""
         return self._clock.wall() + self._ahead_s
 
     def advance(self, seconds: float) -> None:

@@ -8,6 +8,7 @@ from ktms.adapters.memory.config_store import MemoryConfigStore
 from ktms.adapters.memory.key_store import MemoryKeyStore
 from ktms.adapters.memory.lease_store import MemoryLeaseStore
 from ktms.adapters.memory.store import MemoryStore
+from ktms.adapters.system.clock import SystemClock
 from ktms.adapters.system.entropy import SystemEntropy
 from ktms.adapters.upstream_http.address_rules import AddressRules
 from ktms.adapters.upstream_http.client import HttpUpstream
@@ -28,7 +29,7 @@ TEST = Actor("test", Role.OWNER)
 async def start_gateway(ground: Ground, catalogue: Catalogue, settings: Mapping[str, object]) -> GatewayUnderTest:
     """Start a gateway; `settings` are members of `GatewaySettings`."""
     store, entropy, ledger, telemetry = MemoryStore(), SystemEntropy(), RecordingLedger(), RecordingTelemetry()
-    leases, clock = MemoryLeaseStore(), ShiftedClock()
+    leases, clock = MemoryLeaseStore(), ShiftedClock(SystemClock())
     await MemoryConfigStore(store, entropy).apply(catalogue, actor=TEST, prune=False, dry_run=False)
     ports = Ports(
         clock=clock,

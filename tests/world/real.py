@@ -6,8 +6,8 @@ import struct
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar, cast
 
-from tests.world.ground import Ground, Listening
 from tests.world.gateway import start_gateway
+from tests.world.ground import Listening
 from tests.world.world import World
 
 HOST = "127.0.0.1"

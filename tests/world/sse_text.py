@@ -6,6 +6,7 @@ Deliberately naive: blocks end at a blank line, whatever the line end. Independe
 import json
 import re
 from dataclasses import dataclass
+from typing import Any
 
 _BLANK = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 
@@ -30,7 +31,7 @@ class Event:
         """Whether this is OpenAI's end mark."""
         return self.data == b"[DONE]"
 
-    def json(self) -> dict[str, object]:
+    def json(self) -> dict[str, Any]:
         """Decode the data as a JSON object."""
         assert self.data is not None, "a block without data"
         value = json.loads(self.data)

@@ -4,7 +4,7 @@ Form: version 1 | length of key id | key id | salt 16 | nonce 12 | commitment 32
 
 HKDF-SHA256 over the key and the message's own salt gives 32 bytes for AES and 32 bytes of commitment: every
 message has its own key, so the bound of 2^32 messages per GCM key (NIST SP 800-38D) does not touch the key of the
-keyring, and a ciphertext opens under exactly one key (GCM alone does not promise that). Associated data is everything
+keyring, and a ciphertext opens under exactly one key (GCM alone does not promise that). Associated data is all
 that must not change: table, column, row, owner, key id and the header. Parsing is strict and every failure is the
 same.
 

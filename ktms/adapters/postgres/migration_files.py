@@ -12,9 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-FILES_MAX = 9999
-"""Four digits."""
-
 _NAME = re.compile(r"(\d{4})_[a-z]+(?:_[a-z0-9]+)+\.sql")
 _MARK = re.compile(r"^-- ktms: (.*)$", re.MULTILINE)
 _MIN_COMPATIBLE = re.compile(r"min_compatible (\d{4})")

@@ -86,7 +86,8 @@ class Database:
         Raises:
             StoreAway: no connection in time, or it broke; whether a commit under way took place is then unknown.
         """
-        assert self._pool, "opened before use"
+        if self._pool is None:  # a caller that outlived a stop finds no database, like any other
+            raise StoreAway(f"{operation}: the pool is not open")
         loop = asyncio.get_running_loop()
         deadline = loop.time() + (timeout_s or self._timeout_s)
         try:

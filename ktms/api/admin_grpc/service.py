@@ -27,6 +27,7 @@ PAGE_SIZE = 500
 """Keys per page where the caller names no number: far below what one message carries."""
 
 PAGE_SIZE_MAX = 1000
+"""About 300 kB: a page stays a small part of what one message may hold."""
 
 
 class Versions(Protocol):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import msgspec
 
 from ktms.dialects.json import BadJson, Members, as_json, decoded, is_empty, splice
+from ktms.dialects.openai_chat.chunk import text_bytes_of
 from ktms.dialects.openai_chat.usage import read_usage
 from ktms.dialects.openai_chat.vendor_error import WireError, error_among, error_of_body
 from ktms.domain.call import Route
@@ -21,12 +22,16 @@ class BadAnswer(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WholeAnswer:
-    """`finished`: there is a choice and each has its finish reason (embeddings: there is `data`)."""
+    """`finished`: there is a choice and each has its finish reason (embeddings: there is `data`).
+
+    `text_bytes` is about how much text it holds, found out only where the vendor gave no usage.
+    """
 
     body: bytes
     usage: Usage | None
     error: WireError | None
     finished: bool
+    text_bytes: int = 0
 
 
 class _Choice(msgspec.Struct, gc=False):
@@ -47,12 +52,14 @@ def read_answer(body: bytes, *, public_model: str, route: Route) -> WholeAnswer:
         error = error_among(members, body)
     except BadJson as bad:
         raise BadAnswer("the answer is not a JSON object") from bad
-    usage = members.get("usage")
+    raw_usage = members.get("usage")
+    usage = None if raw_usage is None else read_usage(raw_usage)
+    text_bytes = text_bytes_of(members.get("choices") or b"") if usage is None else 0
     finished = "data" in members if route is Route.EMBEDDINGS else _finished(members)
     model = members.span("model")
     if model is not None:
         body = splice(body, [(model.start, model.end, as_json(public_model))])
-    return WholeAnswer(body, None if usage is None else read_usage(usage), error, finished)
+    return WholeAnswer(body, usage, error, finished, text_bytes)
 
 
 def read_error(body: bytes) -> WireError:

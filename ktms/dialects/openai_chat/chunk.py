@@ -90,6 +90,11 @@ def string_bytes(raw: bytes) -> int:
     return max(1, len(raw) - escapes + raw.count(b"\\\\") - 2 * raw.count(b"\\u"))
 
 
+def text_bytes_of(raw: bytes) -> int:
+    """About how many bytes of generated text stand in a JSON value, at any depth."""
+    return sum(string_bytes(text[1]) for text in _TEXTS.finditer(raw))
+
+
 def _choices_of(members: Members) -> list[_Choice]:
     raw = members.get("choices")
     if raw is None:
@@ -127,4 +132,4 @@ def _size_of_value(raw: bytes) -> tuple[bool, int]:
         return False, 0
     if raw.startswith(b'"'):
         return True, string_bytes(raw[1:-1])
-    return True, sum(string_bytes(text[1]) for text in _TEXTS.finditer(raw))
+    return True, text_bytes_of(raw)

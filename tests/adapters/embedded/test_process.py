@@ -5,14 +5,13 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from ktms.adapters.embedded.failed import EmbeddedFailed
 from ktms.adapters.embedded.postgres_server import EmbeddedPostgres
-from ktms.adapters.embedded.process import POLL_S, command_of, run, start
+from ktms.adapters.embedded.process import command_of, run, start
 from ktms.adapters.embedded.tcp_port import is_free
 from ktms.adapters.embedded.valkey_server import EmbeddedValkey
 from ktms.ports.entropy import Entropy
@@ -36,18 +35,22 @@ async def numbers_of(host: asyncio.subprocess.Process) -> list[int]:
     return [int(word) for word in (await host.stdout.readline()).split()]
 
 
-async def comes_true(condition: Callable[[], bool]) -> bool:
-    """Look again and again, as other processes send us no event, for a bounded time."""
-    for _ in range(int(GONE_WITHIN_S / POLL_S)):
-        if condition():
-            return True
-        await asyncio.sleep(POLL_S)
-    return False
-
-
-async def gone(*ports: int) -> bool:
-    """Judge by the ports: a zombie may stay until somebody reaps it."""
-    return await comes_true(lambda: all(is_free(port) for port in ports))
+async def ended(*pids: int) -> None:
+    """Wait for the end of processes that are not our children."""
+    loop = asyncio.get_running_loop()
+    for pid in pids:
+        try:
+            watched = os.pidfd_open(pid)
+        except ProcessLookupError:
+            continue
+        over = asyncio.Event()
+        loop.add_reader(watched, over.set)
+        try:
+            async with asyncio.timeout(GONE_WITHIN_S):
+                await over.wait()
+        finally:
+            loop.remove_reader(watched)
+            os.close(watched)
 
 
 def owner_of(pid: int) -> int:
@@ -57,12 +60,14 @@ def owner_of(pid: int) -> int:
 @pytest.mark.skipif(sys.platform != "linux", reason="the death signal is a Linux feature")
 async def test_killing_the_parent_leaves_no_server_behind(kept_folder: Path, host_program: str) -> None:
     host = await begin(host_program, kept_folder)
-    _, _, postgres_port, _, valkey_port = await numbers_of(host)
+    _, postgres_pid, postgres_port, valkey_pid, valkey_port = await numbers_of(host)
     assert not is_free(postgres_port)
     assert not is_free(valkey_port)
     host.send_signal(signal.SIGKILL)
     await host.wait()
-    assert await gone(postgres_port, valkey_port)
+    await ended(postgres_pid, valkey_pid)
+    assert is_free(postgres_port)
+    assert is_free(valkey_port)
 
 
 async def test_after_a_killed_parent_the_next_start_works_at_once(
@@ -115,7 +120,8 @@ async def test_an_ordinary_user_runs_both_servers_as_itself(open_folder: Path, h
         assert owner_of(pid) == NOBODY
     host.stdin.close()  # type: ignore[union-attr]  # it is a pipe
     assert await host.wait() == 0
-    assert await gone(postgres_port, valkey_port)
+    assert is_free(postgres_port)
+    assert is_free(valkey_port)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user cannot make a folder it may not write to its own")
@@ -133,7 +139,8 @@ async def test_a_folder_an_ordinary_user_cannot_write_is_told_in_one_line(
 
 
 async def test_a_server_that_ignores_its_signal_is_killed(tmp_path: Path) -> None:
-    stubborn = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True)"
+    os.mkfifo(tmp_path / "up")
+    stubborn = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); open('up', 'w').close()"
     process = start(
         [sys.executable, "-c", f"{stubborn}; time.sleep(600)"],
         name="stubborn",
@@ -141,7 +148,7 @@ async def test_a_server_that_ignores_its_signal_is_killed(tmp_path: Path) -> Non
         account=None,
         signals=SIGNALS,
     )
-    assert await comes_true(lambda: "up" in (tmp_path / "log").read_text(encoding="ascii"))
+    await asyncio.to_thread((tmp_path / "up").read_bytes)  # returns when it has opened its end
     await process.stop()
     assert not process.running
     assert command_of(process.pid) == ""

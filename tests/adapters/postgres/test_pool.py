@@ -213,3 +213,11 @@ def test_errors_about_the_server_are_told_from_those_about_our_statement(
     error: Exception, about_server: bool
 ) -> None:
     assert speaks_of_server(error) is about_server
+
+
+async def test_a_pool_that_is_closed_is_away(postgres_dsn: str) -> None:
+    database = Database(postgres_dsn)
+    await database.open()
+    await database.close()
+    with pytest.raises(StoreAway, match="not open"):
+        await ask(database)

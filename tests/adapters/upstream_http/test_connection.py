@@ -108,10 +108,10 @@ async def test_a_large_body_is_buffered_one_slice_at_a_time(serve: Serve) -> Non
     for _ in range(20):
         await asyncio.sleep(0)
     assert connection._open_transport().get_write_buffer_size() <= 2 * SLICE_BYTES
-    assert not connection.flushed
     read_on.set()
+    assert connection.flushed is False
     await until(lambda: user.received_bytes > 0)
-    assert connection.flushed
+    await until(lambda: connection.flushed)
     connection.abort()
 
 

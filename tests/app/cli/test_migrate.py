@@ -1,3 +1,6 @@
+import asyncio
+import json
+
 import pytest
 from click.testing import CliRunner, Result
 
@@ -33,3 +36,17 @@ def test_a_database_that_does_not_answer_is_told_without_its_address() -> None:
 def test_progress_is_said_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     ProgressLines().event("info", "migration_begins", file="0001_create_foundation.sql")
     assert capsys.readouterr().err == "migration begins file=0001_create_foundation.sql\n"
+
+
+async def test_a_database_is_brought_up_to_date_and_then_is(bare_dsn: str) -> None:
+    before = await asyncio.to_thread(migrate, "--check", "--json", KTMS_DATABASE_URL=bare_dsn)
+    applied = await asyncio.to_thread(migrate, "--json", KTMS_DATABASE_URL=bare_dsn)
+    after = await asyncio.to_thread(migrate, "--check", KTMS_DATABASE_URL=bare_dsn)
+    assert (before.exit_code, applied.exit_code, after.exit_code) == (1, 0, 0)
+    assert json.loads(before.stdout)["missing"] == json.loads(applied.stdout)["applied"]
+    assert after.stderr == "The schema is up to date.\n"
+
+
+async def test_what_is_missing_is_named(bare_dsn: str) -> None:
+    result = await asyncio.to_thread(migrate, "--check", KTMS_DATABASE_URL=bare_dsn)
+    assert result.stderr.startswith("missing: 0001_")

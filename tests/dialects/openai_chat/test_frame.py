@@ -143,6 +143,7 @@ def test_fixed_parts_of_a_delta_stay_visible() -> None:
         PLAIN.replace("}]}", '}],"text":"elsewhere"}'),
         PLAIN.replace('"content":"a"', '"content":"a","obfuscation":"b"'),  # padding that would count
         PLAIN.replace('"gpt"', '{"text":"gpt"}'),
+        PLAIN.replace('"gpt"', '{"obfuscation":"gpt"}'),
         PLAIN.replace('"gpt"', '[{"usage":{"a":1}}]').replace("}]}", '}],"usage":{"a":1}}'),
         PLAIN.replace("}]}", '}],"x":{"usage":{"a":1}},"usage":{"a":1}}'),  # which of the two?
         PLAIN.replace('"content":"a"', ",".join(f'"x{n}":{{"text":"a"}}' for n in range(MAX_HOLES + 1))),

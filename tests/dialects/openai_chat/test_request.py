@@ -271,7 +271,9 @@ def test_p40_each_target_gets_the_original_with_its_own_name() -> None:
 
 
 OTHERS: st.SearchStrategy[dict[str, object]] = st.dictionaries(
-    st.text(max_size=4), st.sampled_from([1, "x", None, [], {"model": "m"}, {"ktms": 1}]), max_size=4
+    st.text(max_size=4).map("x{}".format),
+    st.sampled_from([1, "x", None, [], {"model": "m"}, {"ktms": 1}]),
+    max_size=4,
 )
 OPTIONS = st.sampled_from([None, {}, {"a": 1}, {"include_usage": False}, {"include_usage": True, "b": [1]}])
 

@@ -271,7 +271,7 @@ def pieces_of(stream: bytes, dice: Dice) -> list[bytes]:
 
 
 @pytest.mark.parametrize("route", [Route.CHAT, Route.COMPLETIONS])
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1000, deadline=None)
 @given(seed=st.integers(0, 2**48), asked=st.booleans())
 def test_the_observer_sees_what_a_full_parse_of_every_event_sees(route: Route, seed: int, asked: bool) -> None:
     dice = Dice(seed)

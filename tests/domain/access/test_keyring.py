@@ -1,7 +1,6 @@
 """The keyring as operators write it."""
 
 import base64
-import os
 
 import pytest
 from hypothesis import given
@@ -87,8 +86,8 @@ def test_a_comma_too_many_is_refused() -> None:
         value(STRONG)[:20] + " " + value(STRONG)[21:],
         value(STRONG)[:20] + "+" + value(STRONG)[21:],
         value(STRONG)[:20] + "/" + value(STRONG)[21:],
-        value(os.urandom(31)),
-        value(os.urandom(33)),
+        value(STRONG[:31]),
+        value(STRONG + b"\xe8"),
     ],
 )
 def test_a_value_that_is_not_32_bytes_of_base64url_is_refused(text: str) -> None:
