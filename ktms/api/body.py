@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from ktms.api.wire import is_http10
 from ktms.domain.errors import CallFailed, ErrorCode, problem
 
 MIB = 1024 * 1024
@@ -76,8 +77,8 @@ async def _read_slowly(request: web.BaseRequest, limits: BodyLimits) -> bytes:
 
 
 def _meet_expectation(request: web.BaseRequest, expects: str) -> None:
-    """Answer `Expect: 100-continue` (RFC 9110, 10.1.1) once the head is acceptable."""
-    if not expects:
+    """Answer `Expect: 100-continue` (RFC 9110, 10.1.1) once the head is acceptable; HTTP/1.0 does not know it."""
+    if not expects or is_http10(request):
         return
     if expects != "100-continue":
         raise CallFailed(problem(ErrorCode.EXPECTATION_FAILED, "The only expectation met is 100-continue."))

@@ -10,16 +10,20 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from aiohttp import web
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.http import HttpProcessingError, HttpVersion10, HttpVersion11, RawRequestMessage
+from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 
 from ktms.api.status_table import status_of
-from ktms.api.wire import Dates, whole
+from ktms.api.wire import Dates, is_http10, whole
 from ktms.dialects.openai_chat.errors import error_body
 from ktms.domain.errors import ErrorCode, Problem, problem
+from ktms.ports.telemetry import Telemetry
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 Routes = Mapping[str, Mapping[str, Handler]]
-"""Exact target (without its query) to method to handler. A key that ends in `/` matches what follows it, too."""
+"""Exact target (without its query) to method to handler. A key that ends in `/` matches all that follows it."""
 
 HEADERS_MAX = 100
 """More header lines than any client of ours sends; each costs memory before authentication."""
@@ -58,11 +62,22 @@ class _Connection(RequestHandler):
         self._watch_head()
 
     def data_received(self, data: bytes) -> None:
+        if self._close and self._request_in_progress:
+            self._read_rest(data)
+            return
         super().data_received(data)
         if self._messages or self._request_in_progress:
             self._stop_watch()
-        elif self._head_timer is None:
-            self._watch_head()
+        elif data and self._head_timer is None and self._waiter is not None and not self._waiter.done():
+            self._watch_head()  # half a head; between a head and its handler nobody waits for one
+
+    def close(self) -> None:
+        """Take no other request; a connection that waits for one ends at once, or it would wait unheard."""
+        waits = self._waiter is not None and not self._waiter.done()
+        fresh = self._request_count == 0
+        super().close()
+        if (waits or fresh) and self.transport is not None:
+            self.transport.close()
 
     def connection_lost(self, exc: BaseException | None) -> None:
         self._stop_watch()
@@ -75,10 +90,20 @@ class _Connection(RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        del exc, message  # they may quote what the client sent
+        del message  # it may quote what the client sent, and so may the error's
+        if status >= 500:
+            self._server.telemetry.event("error", "internal_error", kind=type(exc).__name__, where="door")
         code = ErrorCode.INVALID_REQUEST if status < 500 else ErrorCode.INTERNAL_ERROR
         text = "The request is not valid HTTP." if status < 500 else "An internal error; it has been logged."
         return refusal(request, self._server.dates, problem(code, text), keeps=False)
+
+    def _read_rest(self, data: bytes) -> None:
+        """Read the body of the request under way, which the port's closing must not cut; take no other."""
+        assert self._parser is not None
+        try:
+            self._parser.feed_data(data)
+        except HttpProcessingError:
+            self.force_close()
 
     def _watch_head(self) -> None:
         self._head_timer = self._loop.call_later(self._server.settings.head_s, self._head_is_late)
@@ -97,10 +122,24 @@ class _Connection(RequestHandler):
 class _Server(web.Server):
     """aiohttp's server, making our connections."""
 
-    def __init__(self, handler: Handler, settings: ListenerSettings, dates: Dates) -> None:
-        super().__init__(handler, handler_cancellation=True)
+    def __init__(self, handler: Handler, settings: ListenerSettings, dates: Dates, telemetry: Telemetry) -> None:
+        super().__init__(handler, handler_cancellation=True, request_factory=self._request)
         self.settings = settings
         self.dates = dates
+        self.telemetry = telemetry
+        self.leaving = False
+
+    def _request(
+        self,
+        message: RawRequestMessage,
+        payload: StreamReader,
+        protocol: RequestHandler,
+        writer: AbstractStreamWriter,
+        task: "asyncio.Task[None]",
+    ) -> web.BaseRequest:
+        if self.leaving:
+            message = message._replace(should_close=True)
+        return self._make_request(message, payload, protocol, writer, task)
 
     def __call__(self) -> RequestHandler:
         return _Connection(self, loop=asyncio.get_running_loop())
@@ -109,10 +148,12 @@ class _Server(web.Server):
 class Listener:
     """One HTTP port and its routes."""
 
-    def __init__(self, routes: Routes, dates: Dates, settings: ListenerSettings) -> None:
+    def __init__(self, routes: Routes, dates: Dates, settings: ListenerSettings, telemetry: Telemetry) -> None:
         self._routes = routes
+        self._tails = tuple(target for target in routes if target.endswith("/"))
         self._dates = dates
         self._settings = settings
+        self._telemetry = telemetry
         self._server: _Server | None = None
         self._sockets: asyncio.AbstractServer | None = None
 
@@ -122,12 +163,17 @@ class Listener:
         Raises:
             OSError: the address is taken or not ours.
         """
-        self._server = _Server(self._dispatch, self._settings, self._dates)
+        self._server = _Server(self._dispatch, self._settings, self._dates, self._telemetry)
         sockets = await asyncio.get_running_loop().create_server(
             self._server, host, port, backlog=self._settings.backlog, reuse_port=reuse_port or None
         )
         self._sockets = sockets
         return int(sockets.sockets[0].getsockname()[1]) if sockets.sockets else port
+
+    def leave(self) -> None:
+        """Ask each client with its next answer to take another connection, which a balancer leads elsewhere."""
+        if self._server is not None:
+            self._server.leaving = True
 
     def close(self) -> None:
         """Accept no more connections; those that are open go on."""
@@ -147,13 +193,16 @@ class Listener:
             self._sockets = None
 
     async def _dispatch(self, request: web.BaseRequest) -> web.StreamResponse:
+        if not _is_plain(request):
+            return refusal(request, self._dates, _NOT_PLAIN, keeps=False)
         target = request.raw_path
         path = target.partition("?")[0]
         methods = self._routes.get(path)
         if methods is None:
-            methods = self._routes.get(path[: path.rfind("/") + 1]) if target[:1] == "/" else None
+            methods = next((self._routes[tail] for tail in self._tails if path.startswith(tail)), None)
         if methods is None:
-            return refusal(request, self._dates, _unknown(target))
+            keeps = None if target.startswith("/") else False  # a proxy's request: what follows is none of ours
+            return refusal(request, self._dates, _unknown(target), keeps=keeps)
         handler = methods.get(request.method)
         if handler is None:
             allowed = ", ".join(sorted(methods))
@@ -172,6 +221,17 @@ def refusal(
 ) -> web.StreamResponse:
     """Write a problem as an OpenAI error body with its status."""
     return whole(request, dates, status_of(cause), error_body(cause), headers=headers, keeps=keeps)
+
+
+def _is_plain(request: web.BaseRequest) -> bool:
+    """Whether it is HTTP as we take it: another parser on the way may see another end of anything else."""
+    if not HttpVersion10 <= request.version <= HttpVersion11:
+        return False
+    coding = request.headers.get("Transfer-Encoding")
+    return coding is None or (coding.lower() == "chunked" and not is_http10(request))
+
+
+_NOT_PLAIN = problem(ErrorCode.INVALID_REQUEST, "Only HTTP/1.1 and 1.0 are spoken; of codings, chunked in 1.1.")
 
 
 def _unknown(target: str) -> Problem:

@@ -85,11 +85,15 @@ def whole(
     content_type: str = JSON,
     keeps: bool | None = None,
 ) -> WireResponse:
-    """Make a complete answer; `keeps` None follows the client's wish."""
+    """Make a complete answer; `keeps` None follows the client's wish.
+
+    The answer to HEAD has no body, whatever its length says (RFC 9110, 9.3.2): one more byte would be taken for
+    the next answer.
+    """
     stays = request.keep_alive if keeps is None else keeps and request.keep_alive
     framing = f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\n"
     head = head_of(status, headers, dates, framing=framing, keeps=stays, http10=is_http10(request))
-    return WireResponse(head, body, status=status, keeps=stays)
+    return WireResponse(head, b"" if request.method == "HEAD" else body, status=status, keeps=stays)
 
 
 def is_http10(request: web.BaseRequest) -> bool:

@@ -102,6 +102,7 @@ class Gateway:
     async def drain(self) -> None:
         """Leave in order: unready at once, no new connections after the delay, then running calls end (FG1)."""
         self._drain.leave()
+        self._listener.leave()
         await asyncio.sleep(self._settings.drain_delay_s)
         self._drain.close()
         self._listener.close()
@@ -152,7 +153,7 @@ def assemble(ports: Ports, snapshot: Snapshot | None, settings: GatewaySettings)
     dates = Dates(clock)
     openai = OpenAIDoor(engine, identities, clock, dates, settings.body)
     health = HealthDoor(readiness, ports.exposition, dates)
-    listener = Listener({**openai.routes(), **health.routes()}, dates, settings.listener)
+    listener = Listener({**openai.routes(), **health.routes()}, dates, settings.listener, telemetry)
     return Gateway(
         ports=ports,
         settings=settings,

@@ -1,9 +1,11 @@
 """What `ktms up` serves: the file it was given, else the engines of this machine, else the demo node.
 
-Nodes found earlier that are gone are switched off, not removed: their names stay in chains and policies.
+Nodes found earlier that are gone are switched off, not removed: their names stay in chains and policies. What a
+person declared stays as it is: an engine that has a node of its own is not registered again, and a model that is
+stored keeps its aliases, its other targets and its settings.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 
@@ -11,9 +13,11 @@ from ktms.adapters.demo_node.node import DemoNode
 from ktms.adapters.discovery.found import Found, merged_models
 from ktms.adapters.discovery.look import discover
 from ktms.adapters.discovery.pages import HOST, LoopbackAsker
-from ktms.domain.catalogue import Catalogue, EngineKind, NodeSpec
+from ktms.domain.catalogue import Catalogue, EngineKind, ModelSpec, NodeSpec
+from ktms.domain.ids import LOCAL
 
 LOOPBACK_PREFIX = f"http://{HOST}:"
+LOCALHOST_PREFIX = "http://localhost:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +33,9 @@ async def look_around(
 ) -> Wanted:
     """Look for engines; start the demo node in `opened` where there are none and no other node is declared."""
     async with LoopbackAsker() as asker:
-        found = await discover(asker.ask, own_ports=own_ports)
+        found = undeclared(stored, await discover(asker.ask, own_ports=own_ports))
     if found:
-        return _engines(stored, found)
+        return registered(stored, found)
     declared = [node for node in stored.nodes if node.enabled and not _was_found(node)]
     if not demo or declared or stored.vendors:
         return Wanted(Catalogue(nodes=_gone(stored, ()), policy=stored.policy), ())
@@ -42,15 +46,52 @@ async def look_around(
     return Wanted(catalogue, ("demo node   no engine found here: answers are a demonstration, not a model",))
 
 
-def _engines(stored: Catalogue, found: Sequence[Found]) -> Wanted:
-    nodes = tuple(one.node for one in found)
+def undeclared(stored: Catalogue, found: Sequence[Found]) -> list[Found]:
+    """Give the engines that no declared node stands for."""
+    urls = {
+        node.url.rstrip("/").replace(LOCALHOST_PREFIX, LOOPBACK_PREFIX)
+        for node in stored.nodes
+        if not _was_found(node)
+    }
+    return [one for one in found if one.node.url not in urls]
+
+
+def registered(stored: Catalogue, found: Sequence[Found]) -> Wanted:
+    """Make nodes and models of the engines found."""
+    nodes = tuple(_as_kept(stored, one.node) for one in found)
     catalogue = Catalogue(
         nodes=(*nodes, *_gone(stored, tuple(node.name for node in nodes))),
-        models=merged_models(found),
+        models=tuple(_with_kept(stored, merged_models(found))),
         policy=stored.policy,
     )
     notes = tuple(f"engine      {one.engine.value} on port {one.port}, {one.node.slots} slots" for one in found)
     return Wanted(catalogue, notes)
+
+
+def _as_kept(stored: Catalogue, node: NodeSpec) -> NodeSpec:
+    kept = next((one for one in stored.nodes if one.name == node.name), node)
+    return replace(node, region=kept.region, base_weight=kept.base_weight, cloud_model=kept.cloud_model)
+
+
+def _with_kept(stored: Catalogue, models: Sequence[ModelSpec]) -> Iterator[ModelSpec]:
+    """Give the models as they are stored, where they are; a name that stands for something else is left alone."""
+    have = {model.name: model for model in stored.models}
+    taken = {alias for model in stored.models for alias in model.aliases}
+    taken.update(chain.name for chain in stored.chains)
+    for model in models:
+        kept = have.get(model.name)
+        if kept is not None:
+            yield _joined(kept, model)
+        elif model.name not in taken:
+            yield model
+
+
+def _joined(kept: ModelSpec, model: ModelSpec) -> ModelSpec:
+    places = {(target.vendor, target.model) for target in kept.targets}
+    new = tuple(target for target in model.targets if (target.vendor, target.model) not in places)
+    ours_alone = all(target.vendor == LOCAL for target in kept.targets)
+    window = model.context_window if ours_alone and model.context_window is not None else kept.context_window
+    return replace(kept, targets=(*kept.targets, *new), context_window=window)
 
 
 def _gone(stored: Catalogue, here: Sequence[str]) -> tuple[NodeSpec, ...]:

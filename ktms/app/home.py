@@ -5,11 +5,11 @@ Not here: the form of keys (domain/access), the files themselves (adapters/files
 """
 
 import base64
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ktms.adapters.files.private_file import PrivateFileUnusable, read_private, write_private
-from ktms.adapters.files.user_config import FILE_NAME, UserConfig, read_user_config, write_user_config
+from ktms.adapters.files.user_config import FILE_NAME, read_user_config, write_user_config
 from ktms.app.failed import StartFailed
 from ktms.domain.access.key_form import KeyKind, make_key
 from ktms.domain.access.keyring import Keyring, KeyringInvalid, parse_keyring
@@ -69,7 +69,7 @@ class Home:
             config = read_user_config(self.config_file)
             key = config.admin_key or Secret(make_key(KeyKind.ADMIN, self.entropy.token_bytes))
             if config.admin_key is None or config.admin_addr != addr:
-                write_user_config(self.config_file, UserConfig(admin_addr=addr, admin_key=key))
+                write_user_config(self.config_file, replace(config, admin_addr=addr, admin_key=key))
         except PrivateFileUnusable as error:
             raise StartFailed(str(error)) from error
         return key

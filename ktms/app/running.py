@@ -40,17 +40,17 @@ def stop_signals() -> Iterator[Stops]:
 
 
 async def run_until_stopped(
-    gateway: Gateway, stops: Stops, beside: Sequence[Callable[[], Awaitable[None]]]
+    gateway: Gateway, stops: Stops, works: Sequence[Callable[[], Awaitable[None]]]
 ) -> None:
-    """Run a started gateway, and what runs beside it, until a signal; then drain, or end at once.
+    """Run the background works of a started gateway until a signal; then drain it, or end it at once.
 
     Raises:
-        StartFailed: what runs beside it found that the gateway must not run.
+        StartFailed: one of the works found that the gateway must not run.
     """
     refusals: list[StartFailed] = []
     try:
         async with asyncio.TaskGroup() as group:
-            running = [group.create_task(_run(work)) for work in (gateway.run, *beside)]
+            running = [group.create_task(_run(work)) for work in works]
             await stops.drain.wait()
             draining = group.create_task(gateway.drain())
             hurried = group.create_task(stops.at_once.wait())

@@ -52,15 +52,18 @@ async def serve(settings: Settings) -> None:
                     allow_plaintext=settings.admin_allow_plaintext,
                 )
             )
-            beside: list[Callable[[], Awaitable[None]]] = [
-                real.telemetry.run,
-                _Preparing(real, settings.bootstrap_admin_key).run,
-            ]
+            preparing = _Preparing(real, settings.bootstrap_admin_key)
+
+            async def run() -> None:
+                await preparing.run()
+                await gateway.run()
+
+            works: list[Callable[[], Awaitable[None]]] = [run, real.telemetry.run]
             if settings.redis_url is not None:
                 probe = RedisProbe(settings.redis_url.reveal(), settings.redis_timeout_ms / 1000)
                 opened.push_async_callback(probe.close)
-                beside.append(watch_redis(probe, real.telemetry))
-            await run_until_stopped(gateway, stops, beside)
+                works.append(watch_redis(probe, real.telemetry))
+            await run_until_stopped(gateway, stops, works)
 
 
 def _world(settings: Settings) -> World:
@@ -95,7 +98,10 @@ def _keyring(text: Secret | None) -> Keyring:
 
 
 class _Preparing:
-    """Prepares the database as soon as it answers, then makes the first owner where one was asked for."""
+    """Prepares the database as soon as it answers, then makes the first owner where one was asked for.
+
+    The gateway listens meanwhile, alive and not ready: another replica may hold the migrations for minutes.
+    """
 
     def __init__(self, real: Production, bootstrap_key: Secret | None) -> None:
         self._real = real

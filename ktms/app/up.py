@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ktms.adapters.embedded.failed import EmbeddedFailed
 from ktms.adapters.embedded.postgres_server import EmbeddedPostgres
-from ktms.adapters.embedded.tcp_port import PORTS_TRIED_MAX, free_port
+from ktms.adapters.embedded.tcp_port import PORTS_TRIED_MAX, free_port, is_free
 from ktms.adapters.embedded.valkey_server import EmbeddedValkey
 from ktms.adapters.postgres.encryption_state import KeyringMismatch
 from ktms.adapters.postgres.migrate import MigrationRefused
@@ -33,10 +33,12 @@ from ktms.app.production import Production, World, production
 from ktms.app.release import release
 from ktms.app.running import run_until_stopped, stop_signals
 from ktms.config.address import Address
-from ktms.config.gateway_file import GatewayFileInvalid, load_gateway
+from ktms.config.gateway_file import GatewayFile, GatewayFileInvalid, load_gateway
 from ktms.config.settings import Settings
 from ktms.domain.access.secret import Secret
 from ktms.domain.catalogue_rules import CatalogueInvalid
+from ktms.domain.snapshot import Model
+from ktms.ports.config_store import Applied
 
 LOOPBACK = "127.0.0.1"
 
@@ -50,14 +52,16 @@ async def up(options: UpOptions, settings: Settings, home: Home, data_dir: Path)
         StartFailed: with what is in the way.
     """
     began_at = os.times().elapsed
+    file = None if options.config is None else _read(options.config)
+    _refuse_taken(options.port)
     with stop_signals() as stops:
         async with AsyncExitStack() as opened:
             real, probe = await _open_world(opened, settings, home, data_dir)
-            admin_at = Address(LOOPBACK, free_port(settings.admin_addr.port))
+            admin_at = _admin_address(settings)
             await first_owner(home, real.keys, str(admin_at))
             new_key = await first_client_key(home, real.keys, real.ports.keys)
-            wanted = await _wanted(options, real, opened)
-            applied = await real.config.apply(wanted.catalogue, actor=UP, prune=False, dry_run=False)
+            wanted = await _wanted(options, file, real, opened)
+            applied = await _applied(wanted, real)
             gateway = assemble(real.ports, None, gateway_settings(settings, drain_delay_s=0))
             port, notes = await _open_port(gateway, options, settings)
             await opened.enter_async_context(admin_port(real, admin_at))
@@ -65,7 +69,7 @@ async def up(options: UpOptions, settings: Settings, home: Home, data_dir: Path)
             text = Started(
                 url=f"http://{LOOPBACK}:{port}",
                 version=release(),
-                models=tuple(model.name for model in models),
+                models=tuple(model.name for model in models if _has_a_place(model)),
                 notes=(
                     *notes,
                     *wanted.notes,
@@ -79,7 +83,13 @@ async def up(options: UpOptions, settings: Settings, home: Home, data_dir: Path)
             )
             sys.stdout.write(banner(text) + "\n")
             sys.stdout.flush()
-            await run_until_stopped(gateway, stops, (real.telemetry.run, watch_redis(probe, real.telemetry)))
+            works = (gateway.run, real.telemetry.run, watch_redis(probe, real.telemetry))
+            await run_until_stopped(gateway, stops, works)
+
+
+def _has_a_place(model: Model) -> bool:
+    """Whether anything serves it: nodes that are gone leave their models behind, for chains that name them."""
+    return bool(model.cloud) or any(target.nodes for target in model.local)
 
 
 async def _open_world(
@@ -112,19 +122,50 @@ async def _open_world(
     return real, probe
 
 
-async def _wanted(options: UpOptions, real: Production, opened: AsyncExitStack) -> Wanted:
-    stored = await real.config.export()
-    if options.config is None:
-        return await look_around(stored, own_ports=(), demo=options.demo, opened=opened)
+def _read(path: Path) -> GatewayFile:
+    """Read the file before anything runs: a mistake in it costs no start of a database."""
     try:
-        file = load_gateway(options.config)
+        file = load_gateway(path)
         file.check()
     except GatewayFileInvalid as error:
         raise StartFailed(*error.lines) from error
-    except CatalogueInvalid as error:
-        raise StartFailed(str(error)) from error
+    return file
+
+
+async def _wanted(
+    options: UpOptions, file: GatewayFile | None, real: Production, opened: AsyncExitStack
+) -> Wanted:
+    stored = await real.config.export()
+    if file is None:
+        return await look_around(stored, own_ports=(), demo=options.demo, opened=opened)
     catalogue = file.catalogue if file.states_policy else replace(file.catalogue, policy=stored.policy)
-    return Wanted(catalogue, (f"config      {options.config}",))
+    return Wanted(catalogue, (f"config      {file.path}",))
+
+
+async def _applied(wanted: Wanted, real: Production) -> Applied:
+    """Add it to what is stored, which may contradict it: an alias may be the name of an earlier model."""
+    try:
+        return await real.config.apply(wanted.catalogue, actor=UP, prune=False, dry_run=False)
+    except CatalogueInvalid as error:
+        raise StartFailed(*str(error).splitlines()) from error
+
+
+def _admin_address(settings: Settings) -> Address:
+    try:
+        return Address(LOOPBACK, free_port(settings.admin_addr.port))
+    except EmbeddedFailed as error:
+        raise StartFailed(error.message) from error
+
+
+def _refuse_taken(port: int | None) -> None:
+    """Look at a port asked for before anything runs; who takes it after that is met when it is opened."""
+    if port is not None and not is_free(port):
+        raise _taken(port)
+
+
+def _taken(port: int) -> StartFailed:
+    owner = port_owner(port) or "another program"
+    return StartFailed(f"port {port} is taken by {owner}: stop it, or name another port")
 
 
 async def _open_port(gateway: Gateway, options: UpOptions, settings: Settings) -> tuple[int, tuple[str, ...]]:
@@ -140,6 +181,4 @@ async def _open_port(gateway: Gateway, options: UpOptions, settings: Settings) -
         if port == wanted:
             return opened, ()
         return opened, (f"port        {wanted} is taken by {port_owner(wanted) or 'another program'}",)
-    raise StartFailed(
-        f"port {wanted} is taken by {port_owner(wanted) or 'another program'}: stop it, or name another port"
-    ) from taken
+    raise _taken(wanted) from taken

@@ -8,6 +8,7 @@ import difflib
 import types
 import typing
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum
 
 import msgspec
@@ -142,7 +143,7 @@ def _in_words(error: str, value: Value, bare: object) -> str:
     expected = expected[:1].lower() + expected[1:]
     if not got:
         return expected
-    hint = ' (put it in quotes: "…")' if bare is str and isinstance(value, bool | int | float) else ""
+    hint = ' (put it in quotes: "…")' if bare is str and isinstance(value, bool | int | Decimal) else ""
     return f"{expected}, got {_described(value)}{hint}"
 
 

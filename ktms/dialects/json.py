@@ -42,6 +42,7 @@ _AFTER = re.compile(_SPACE + rb"[,}]")
 _SCALAR = re.compile(_STRING + rb"|[^\[{\"][^,} \t\r\n]*+")
 _BRACKET = re.compile(_STRING + rb"|[{}\[\]]")
 _EMPTY = re.compile(rb'null|false|""|\[[ \t\r\n]*+\]|\{[ \t\r\n]*+\}')
+_RUN = re.compile(rb"(\{*+)(\}++)")
 _COMMA = 0x2C
 _BLANK = 0x20
 _ESCAPE = re.compile(
@@ -204,12 +205,12 @@ def _walk(body: bytes, raws: dict[str, msgspec.Raw], until: str | None = None) -
                 raise _Repeated
         end = start + len(raw)
         spans[key] = Span(at, start, end)
-        if key == until:
-            return spans
         if body[end] == _COMMA:
             at = end + 1
         else:
             at, more = _behind(body, end)
+        if key == until:
+            return spans
     if more:
         raise _Repeated
     return spans
@@ -268,8 +269,22 @@ def _too_deep(body: bytes) -> bool:
     if b"\\" in body:
         body = body.replace(b"\\\\", b"").replace(b'\\"', b"")
     nest = b"".join(body.split(b'"')[::2]).translate(_AS_BRACES, _NOT_BRACKETS)
-    for _ in range(MAX_DEPTH):  # each round peels the innermost level everywhere
-        nest = nest.replace(b"{}", b"")
-        if not nest:
-            return False
-    return True
+    limit = MAX_DEPTH
+    while nest:
+        peeled = nest.replace(b"{}", b"")  # the innermost level everywhere: the height falls by one
+        limit -= 1
+        if 2 * len(peeled) > len(nest):  # it no longer halves: walking what is left is cheaper now
+            return _higher_than(limit, peeled)
+        nest = peeled
+    return False
+
+
+def _higher_than(limit: int, nest: bytes) -> bool:
+    depth = 0
+    for run in _RUN.finditer(nest):
+        opened, closed = run.span(1), run.span(2)
+        depth += opened[1] - opened[0]
+        if depth > limit:
+            return True
+        depth -= closed[1] - closed[0]
+    return False

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ktms.domain.access.client_key import ClientKey
-from ktms.domain.access.key_form import KeyKind, KeyText, read_key, same_digest
+from ktms.domain.access.key_form import KeyKind, KeyText, digest_of, read_key, same_digest
 from ktms.domain.access.key_window import Fresh, KeyWindow, Known, usable
 from ktms.domain.errors import CallFailed, ErrorCode, problem
 from ktms.domain.ids import KeyId
@@ -52,12 +52,13 @@ class Admission:
         Raises:
             CallFailed: 401 for every kind of bad key alike, 503 where it cannot be told.
         """
+        # The digest is of the whole text, so what is fresh under it had the right form when it was verified.
+        sighting = self._window.look(digest_of(token), self._clock.monotonic())
+        if isinstance(sighting, Fresh):
+            return self._checked(sighting.key)
         text = read_key(token)
         if text is None or text.kind is not KeyKind.CLIENT:
             raise CallFailed(_INVALID)
-        sighting = self._window.look(text.digest, self._clock.monotonic())
-        if isinstance(sighting, Fresh):
-            return self._checked(sighting.key)
         answered = await self._look_up_once(text)
         if answered is not None:
             return self._checked(answered.key)

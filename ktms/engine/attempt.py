@@ -9,10 +9,12 @@ import asyncio
 from ktms.dialects.openai_chat.answer import BadAnswer, WholeAnswer, read_answer, read_error
 from ktms.dialects.openai_chat.stream import StreamObserver
 from ktms.dialects.openai_chat.vendor_error import WireError
+from ktms.domain.access.secret import Secret
 from ktms.domain.access.usage_event import AttemptStatus
 from ktms.domain.errors import ErrorCode, problem
 from ktms.domain.routing.outcome import FailureKind, VendorError, judge_answer, judge_failure
 from ktms.domain.routing.retry_after import retry_after_s
+from ktms.domain.routing.scrub import without
 from ktms.engine.call import Streamed, Whole
 from ktms.engine.relay import ClientStream, Relay
 from ktms.engine.settings import EngineSettings
@@ -40,8 +42,9 @@ class Attempts:
 
     async def ask(self, target: Target, trail: Trail) -> Shot:
         """Ask one target; never raises for what the target does."""
-        shot = Shot(self._clock.monotonic())
+        shot = Shot(self._clock.monotonic(), secret=target.secret)
         trail.vendor, trail.node, trail.asking_since = target.vendor, target.node, shot.began_at
+        trail.upstream_id = None  # that of an earlier target says nothing about this one
         try:
             await self._exchange(target, trail, shot)
         except asyncio.CancelledError:
@@ -54,6 +57,7 @@ class Attempts:
         finally:
             ended_at = self._clock.monotonic()
             trail.upstream_s += ended_at - shot.began_at
+            trail.asking_since = None
             self._books.attempt(trail, target, shot, ended_at)
         return shot
 
@@ -89,11 +93,7 @@ class Attempts:
         self._judge_answer(answer.status, error, shot)
 
     def _judge_answer(self, status: int, error: WireError | None, shot: Shot) -> None:
-        told = (
-            None
-            if error is None
-            else VendorError(error.status, error.code, error.type, error.message, error.param)
-        )
+        told = None if error is None else _told(error, shot.secret)
         verdict = judge_answer(status, told, has_retry_after=shot.retry_after_s is not None)
         shot.verdict = verdict
         shot.status = AttemptStatus.REFUSED if verdict.ends_call else AttemptStatus.FAILED
@@ -176,6 +176,17 @@ class Attempts:
                 cause = problem(ErrorCode.STREAM_INTERRUPTED, cause.message)
             stream.fail(cause)
             shot.result = Streamed(cause)
+
+
+def _told(error: WireError, secret: Secret | None) -> VendorError:
+    """Give what the vendor said, without the credential it was sent: some repeat it, and not all look like one."""
+    if secret is None:
+        return VendorError(error.status, error.code, error.type, error.message, error.param)
+    known = secret.reveal()
+    code, kind, param = (
+        None if text is None else without(text, known) for text in (error.code, error.type, error.param)
+    )
+    return VendorError(error.status, code, kind, without(error.message, known), param)
 
 
 def _is_json(answer: UpstreamAnswer) -> bool:

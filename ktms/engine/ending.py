@@ -35,7 +35,7 @@ def ended(story: Story, *, told: str, local_only: bool, soonest_s: float) -> Pro
             return story.last
         return replace(story.last, message=f"{story.first.message} (attempts: {told})")
     if local_only:
-        message = f"No node has a free slot ({told})." if told else "No enabled node serves this model."
-        return problem(ErrorCode.NO_NODE_AVAILABLE, message, retry_after_s=NODE_WAIT_S)
+        message = f"No node can take the call ({told})." if told else "No enabled node serves this model."
+        return problem(ErrorCode.NO_NODE_AVAILABLE, message, retry_after_s=max(soonest_s, NODE_WAIT_S))
     message = f"No target can be asked right now ({told})." if told else "No target is configured for this call."
     return problem(ErrorCode.NO_TARGET_AVAILABLE, message, retry_after_s=max(soonest_s, 1.0))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from ktms.domain.access.usage_event import AttemptStatus, UsageEvent
 from ktms.domain.call import CallFacts, Route
 from ktms.domain.conversation.usage import NO_USAGE, Usage
-from ktms.domain.errors import Problem
+from ktms.domain.errors import ErrorCode, Problem
 from ktms.domain.ids import RequestId
 from ktms.engine.call import Failed, Result, Streamed
 from ktms.engine.ids import Identities
@@ -26,6 +26,12 @@ TOKENS_PER_IMAGE = 1000
 
 CLIENT_LEFT = 499
 """Status on the access line of a call whose client left; nginx made it the custom."""
+
+
+VENDORS_CODE = "vendors_own"
+"""Stands on the access line for a code that is none of ours: a vendor may repeat there what it was sent."""
+
+_OURS = frozenset(code.value for code in ErrorCode)
 
 
 def estimate(facts: CallFacts, *, visible_events: int, content_bytes: int) -> Usage:
@@ -132,7 +138,7 @@ class Bookkeeper:
             request_id=call.request_id,
             route=call.route.value,
             status=status,
-            code=None if cause is None else cause.code,
+            code=None if cause is None else _code(cause),
             key_id=None if key is None else key.id,
             tenant=None if key is None else key.tenant,
             model=None if trail.model is None else trail.model.name,
@@ -150,6 +156,10 @@ class Bookkeeper:
             completion_tokens=trail.completion_tokens,
             cancelled=cancelled,
         )
+
+
+def _code(cause: Problem) -> str:
+    return cause.code if cause.code in _OURS else VENDORS_CODE
 
 
 def _problem_of(result: Result | None) -> Problem | None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from ktms.domain.access.secret import Secret
 from ktms.domain.access.usage_event import AttemptStatus
 from ktms.domain.conversation.usage import Usage
 from ktms.domain.ids import NodeName, VendorKeyId, VendorModel, VendorName
@@ -14,7 +15,10 @@ from ktms.ports.upstream import Prologue
 
 @dataclass(slots=True)
 class Target:
-    """Where one attempt goes, all names resolved. Nobody changes one; not frozen, since one is made per attempt."""
+    """Where one attempt goes, all names resolved. Nobody changes one; not frozen: one is made per attempt.
+
+    `secret` is the credential that `prologue` carries.
+    """
 
     vendor: VendorName
     node: NodeName | None
@@ -24,21 +28,19 @@ class Target:
     prologue: Prologue
     timers: Timers
     asks_usage: bool
-
-    @property
-    def name(self) -> str:
-        """What breakers and alarms call it."""
-        return self.vendor if self.node is None else f"{self.vendor}/{self.node}"
+    secret: Secret | None = None
 
 
 @dataclass(slots=True)
 class Shot:
     """What one attempt came to. `verdict` is set when it failed; `result` when it ended the call's answer.
 
-    `told` are the vendor's own counts; `visible_events` and `content_bytes` what the client was given.
+    `secret` was sent with it and is taken out of what comes back; `told` are the vendor's own counts,
+    `visible_events` and `content_bytes` what the client was given.
     """
 
     began_at: float
+    secret: Secret | None = None
     verdict: Verdict | None = None
     result: Result | None = None
     http_status: int | None = None

@@ -52,6 +52,7 @@ class Targets:
             prologue=prologue,
             timers=cloud_timers(step, model, streamed=facts.streamed, max_tokens=facts.max_tokens),
             asks_usage=shape.asks_usage,
+            secret=None if key is None else key.secret,
         )
 
     def node(self, node: Node, vendor_model: VendorModel, model: Model, route: Route, facts: CallFacts) -> Target:
@@ -71,6 +72,7 @@ class Targets:
             prologue=prologue,
             timers=node_timers(node, model, streamed=facts.streamed, max_tokens=facts.max_tokens),
             asks_usage=shape.asks_usage,
+            secret=node.token,
         )
 
     def _keep(self, known: tuple[int, str, Route, bool], owner: object, prologue: Prologue) -> Prologue:

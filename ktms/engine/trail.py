@@ -16,7 +16,7 @@ from ktms.ports.telemetry import AttemptRecord
 
 @dataclass(slots=True)
 class Trail:
-    """Times are monotonic seconds; durations seconds."""
+    """Times are monotonic seconds; durations seconds. `asking_since` is set while a target is being asked."""
 
     call: Call
     key: ClientKey | None = None
@@ -25,7 +25,7 @@ class Trail:
     vendor: VendorName | None = None
     node: NodeName | None = None
     attempts: list[AttemptRecord] = field(default_factory=list)
-    asking_since: float = 0.0
+    asking_since: float | None = None
     upstream_s: float = 0.0
     queue_s: float = 0.0
     first_token_at: float | None = None
@@ -50,11 +50,12 @@ class Trail:
         """
         story = self.story()
         upstream_s = self.upstream_s
+        if self.asking_since is not None:
+            upstream_s += now - self.asking_since
         if answering:
             assert self.vendor is not None
             current = _told(AttemptRecord(self.vendor, self.node, "ok"))
             story = f"{story}, {current}" if story else current
-            upstream_s += now - self.asking_since
         total_ms = (now - self.call.received_at) * 1000
         upstream_ms = upstream_s * 1000
         queue_ms = self.queue_s * 1000

@@ -51,6 +51,7 @@ class Walk:
         self._trail = trail
         self._story = Story()
         self._deadline = deadline
+        self._nodes_open_s = 0.0  # until the first node may be asked again, where breakers refuse all of them
 
     async def run(self) -> Result | Problem:
         """Ask target after target until one answers; a problem when none did."""
@@ -58,11 +59,12 @@ class Walk:
             end = await (self._local(step) if isinstance(step, LocalStep) else self._cloud(step))
             if end is not None:
                 return end
+        local_only, cloud_targets = self._placed.local_only, self._placed.cloud_targets
         return ended(
             self._story,
             told=self._trail.story(),
-            local_only=self._placed.local_only,
-            soonest_s=self._means.condition.soonest_s(self._placed.cloud_targets),
+            local_only=local_only,
+            soonest_s=self._nodes_open_s if local_only else self._means.condition.soonest_s(cloud_targets),
         )
 
     async def _cloud(self, step: CloudStep) -> Result | Problem | None:
@@ -89,10 +91,11 @@ class Walk:
         """Ask the nodes of one model, each at most once, as long as one has a free slot."""
         asked: set[NodeName] = set()
         while not self._spent(self._placed.plan.local_attempts_max):
-            nodes = self._candidates(step, asked)
+            fitting = self._fitting(step, asked)
+            nodes = tuple(node for node in fitting if self._ready_in(node) <= 0)
             lease = await self._take_slot(nodes)
             if lease is None:
-                self._note_full(step, nodes, asked)
+                self._note_unavailable(step, fitting, nodes, asked)
                 return None
             try:
                 node = next(node for node in nodes if node.name == lease.node)
@@ -104,17 +107,18 @@ class Walk:
                 return end
         return None
 
-    def _candidates(self, step: LocalStep, asked: set[NodeName]) -> tuple[Node, ...]:
-        means = self._means
-        found = order(
+    def _fitting(self, step: LocalStep, asked: set[NodeName]) -> tuple[Node, ...]:
+        return order(
             step.target.nodes,
-            means.leases.busy,
+            self._means.leases.busy,
             vendor_model=step.target.vendor_model,
             need_tokens=self._placed.plan.need_tokens,
             regions=self._placed.decision.regions,
             refused=asked,
         )
-        return tuple(node for node in found if means.condition.ready_in(_name(node), node.origin) <= 0)
+
+    def _ready_in(self, node: Node) -> float:
+        return self._means.condition.ready_in(_name(node), node.origin)
 
     async def _take_slot(self, nodes: tuple[Node, ...]) -> Lease | None:
         if not nodes:
@@ -129,10 +133,15 @@ class Walk:
         finally:
             self._trail.queue_s += self._means.clock.monotonic() - began_at
 
-    def _note_full(self, step: LocalStep, nodes: tuple[Node, ...], asked: set[NodeName]) -> None:
+    def _note_unavailable(
+        self, step: LocalStep, fitting: tuple[Node, ...], nodes: tuple[Node, ...], asked: set[NodeName]
+    ) -> None:
+        """Note why no node is asked: `nodes` are those of `fitting` whose breaker does not refuse."""
         if nodes:
-            name = nodes[0].name if len(nodes) == 1 else None
-            self._trail.note(LOCAL, name, "busy")
+            self._trail.note(LOCAL, _only_name(nodes), "busy")
+        elif fitting:
+            self._nodes_open_s = min(self._ready_in(node) for node in fitting)
+            self._trail.note(LOCAL, _only_name(fitting), "open")
         elif not asked:
             self._trail.note(LOCAL, None, "none" if not step.target.nodes else "unfit")
 
@@ -198,6 +207,10 @@ class Walk:
     def _spent(self, dialled_max: int) -> bool:
         """Whether attempts or time are used up."""
         return self._story.dialled >= dialled_max or self._means.clock.monotonic() >= self._deadline
+
+
+def _only_name(nodes: tuple[Node, ...]) -> NodeName | None:
+    return nodes[0].name if len(nodes) == 1 else None
 
 
 def _name(node: Node) -> str:

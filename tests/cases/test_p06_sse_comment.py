@@ -73,7 +73,7 @@ async def test_comments_alone_do_not_make_the_status_go_out(world: World, form: 
 
 async def bridged(world: World, pace: Pace) -> bytes:
     """Let a vendor that has sent an event with an id fall silent; give what the client got."""
-    keepalive_s, silent_s = pace(5, 0.05), pace(20, 0.4)
+    keepalive_s, silent_s = pace(5, 0.05), pace(20, 0.25)
     settings = EngineSettings(hold_status_s=keepalive_s, keepalive_comment_s=keepalive_s)
     upstream, gateway = await one_upstream(world, engine=settings)
     upstream.script(
@@ -121,7 +121,7 @@ async def test_the_official_client_reads_a_bridged_silence_without_an_error(worl
 async def test_comments_for_ever_end_by_the_timer_of_the_first_token(
     world: World, pace: Pace, form: StreamForm, kind: Kind
 ) -> None:
-    first_token_s = pace(60, 0.3)
+    first_token_s = pace(60, 0.2)
     timeouts = TimeoutSpec(first_token_s=first_token_s, idle_s=first_token_s / 2)
     upstream, gateway = await one_upstream(world, kind, timeouts=timeouts)
     upstream.script(head(), *trickle(every_s=first_token_s / 10, for_s=first_token_s * 10))
@@ -160,7 +160,7 @@ async def test_our_keep_alives_do_not_stop_the_timer_of_the_first_token(world: W
 
 
 async def test_comments_in_mid_stream_feed_the_idle_timer(world: World, pace: Pace) -> None:
-    idle_s = pace(45, 0.3)
+    idle_s = pace(45, 0.2)
     upstream, gateway = await one_upstream(world, timeouts=TimeoutSpec(idle_s=idle_s))
     upstream.script(
         head(),

@@ -5,13 +5,13 @@ import pytest
 from ktms.domain.access.usage_event import AttemptStatus
 from ktms.domain.conversation.usage import Usage
 from tests.cases.calls import (
-    UPSTREAM,
     Booked,
     Kind,
     Reply,
     ask,
     booked,
     call,
+    idle,
     one_upstream,
     reply,
     two_vendors,
@@ -72,7 +72,6 @@ async def test_a_cut_stream_ends_in_one_error_event_and_what_was_delivered_is_bo
     assert client.is_over
     books = await booked(gateway)
     assert books.event.usage == Usage(PROMPT_TOKENS, DELIVERED, estimated=True)
-    assert gateway.busy(UPSTREAM) == 0
     idle(gateway)
     await works_again(world, gateway, upstream, form)
 

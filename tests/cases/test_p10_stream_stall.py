@@ -27,7 +27,7 @@ def slowly(form: StreamForm, every_s: float) -> tuple[Step, ...]:
 async def test_a_stalled_stream_ends_by_the_idle_timer(
     world: World, pace: Pace, form: StreamForm, kind: Kind
 ) -> None:
-    idle_s = pace(IDLE_S[kind], 0.3)
+    idle_s = pace(IDLE_S[kind], 0.2)
     upstream, gateway = await one_upstream(world, kind, timeouts=TimeoutSpec(idle_s=idle_s))
     upstream.script(head(), *(chunk(form.content("w ")) for _ in range(DELIVERED)), hold())
 

@@ -23,7 +23,7 @@ SILENCE_S = 130.0
 async def test_the_second_vendor_answers_and_the_silent_one_is_asked_once(
     world: World, pace: Pace, form: Form
 ) -> None:
-    first_token_s = pace(SILENCE_S / 2, 0.3)
+    first_token_s = pace(SILENCE_S / 2, 0.15)
     first, second, gateway = await two_vendors(world, timeouts=TimeoutSpec(first_token_s=first_token_s))
     first.script(hold())
     second.script(*form.healthy())
@@ -47,7 +47,7 @@ async def test_the_second_vendor_answers_and_the_silent_one_is_asked_once(
 async def test_a_silent_node_is_left_for_the_cloud_and_its_slot_is_free(
     world: World, pace: Pace, form: Form
 ) -> None:
-    first_token_s = pace(30, 0.3)
+    first_token_s = pace(30, 0.15)
     silent, cloud = await world.vendor(UPSTREAM), await world.vendor("cloud")
     made = catalogue(
         vendor("cloud", cloud.url),
@@ -75,7 +75,7 @@ async def test_a_silent_node_is_left_for_the_cloud_and_its_slot_is_free(
 async def test_where_nobody_else_is_left_the_client_gets_a_504(
     world: World, pace: Pace, form: Form, kind: Kind
 ) -> None:
-    first_token_s = pace(60, 0.2)
+    first_token_s = pace(60, 0.15)
     upstream, gateway = await one_upstream(world, kind, timeouts=TimeoutSpec(first_token_s=first_token_s))
     upstream.script(hold())
 
@@ -94,7 +94,7 @@ async def test_where_nobody_else_is_left_the_client_gets_a_504(
 
 @pytest.mark.parametrize("form", STREAMS, ids=str)
 async def test_a_head_alone_does_not_stop_the_timer(world: World, pace: Pace, form: StreamForm) -> None:
-    first_token_s = pace(60, 0.2)
+    first_token_s = pace(60, 0.15)
     first, second, gateway = await two_vendors(world, timeouts=TimeoutSpec(first_token_s=first_token_s))
     first.script(head(), chunk(comment("one moment")), hold())
     second.script(*form.healthy())

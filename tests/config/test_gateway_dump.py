@@ -157,7 +157,7 @@ def read_back(text: str, **environ: str) -> Catalogue:
     return read_gateway(Path("gateway.yaml"), text, environ, read_secret_file).catalogue
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])  # whole catalogues are large
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(catalogues)
 def test_what_is_written_reads_back_the_same(catalogue: Catalogue) -> None:
     assert read_back(dump_gateway(catalogue)) == catalogue

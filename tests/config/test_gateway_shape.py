@@ -52,6 +52,9 @@ def test_a_file_that_is_no_mapping_is_refused(text: str) -> None:
          "expected one of agent, ollama, vllm, tgi, llamacpp, demo, got a whole number"),
         ("nodes: [{name: a, url: b, token: hunter2}]", "nodes/0/token", "expected a mapping, got text"),
         ("nodes: [{name: '', url: b}]", "nodes/0/name", "expected text of length >= 1"),
+        ("tenants: [{name: 1.5}]", "tenants/0/name",
+         'expected text, got a number with decimals (put it in quotes: "…")'),
+        ("models: [{name: a, aliases: [~]}]", "models/0/aliases/0", "expected text, got nothing"),
         ("prices: [{vendor: a, model: b, input: abc}]", "prices/0/input", "invalid decimal string"),
         ("policy: {placement: nodes-first}", "policy/placement",
          ("expected one of nodes_first, nodes_only, cloud_first, cloud_only, got 'nodes-first' "

@@ -12,6 +12,7 @@ import pytest
 from aiohttp import web
 
 from ktms.adapters.memory.client import MemoryClient
+from ktms.adapters.memory.telemetry import MemoryTelemetry
 from ktms.adapters.system.clock import SystemClock
 from ktms.api.listener import Listener, ListenerSettings
 from ktms.api.openai.stream_client import StreamClient
@@ -111,7 +112,7 @@ async def at_a_socket() -> AsyncIterator[PeerAtASocket]:
         await over.wait()
         return client.response()
 
-    listener = Listener({"/": {"GET": handler}}, dates, ListenerSettings())
+    listener = Listener({"/": {"GET": handler}}, dates, ListenerSettings(), MemoryTelemetry())
     port = await listener.start("127.0.0.1", 0)
     ground = RealGround()
     raw = await ground.connect("127.0.0.1", port, lambda: RawClient(ground))

@@ -1,11 +1,12 @@
 """Spans of top-level members: every byte accounted for, every way to say a name twice refused."""
 
 import json
+import re
 from collections.abc import Callable
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktms.dialects.json import (
@@ -42,6 +43,7 @@ def escaped(name: str) -> bytes:
     return b'"' + b"".join(rb"\u%04x" % ord(char) for char in name) + b'"'
 
 
+@settings(deadline=None)
 @given(members=OBJECTS, spelling=SPELLINGS, ascii_only=st.booleans())
 def test_each_span_holds_the_value_of_its_name(
     members: dict[str, object], spelling: tuple[int | None, tuple[str, str] | None], ascii_only: bool
@@ -54,6 +56,7 @@ def test_each_span_holds_the_value_of_its_name(
         assert json.JSONDecoder().raw_decode(body[span.key :].decode())[0] == name
 
 
+@settings(deadline=None)
 @given(members=OBJECTS, spelling=SPELLINGS, ascii_only=st.booleans())
 def test_an_answer_is_read_at_the_same_places(
     members: dict[str, object], spelling: tuple[int | None, tuple[str, str] | None], ascii_only: bool
@@ -67,6 +70,7 @@ def test_an_answer_is_read_at_the_same_places(
         assert read.get(name) == body[spans[name].start : spans[name].end]
 
 
+@settings(deadline=None)
 @given(
     members=st.lists(st.tuples(st.sampled_from(["model", "n", 'a"b']), st.booleans(), FEW_VALUES), max_size=6),
     gap=st.sampled_from([b"", b" ", b" \n\t"]),
@@ -114,6 +118,14 @@ def test_repeated_names_are_refused_and_the_first_of_them_is_found(
 def test_no_spelling_of_a_repeated_name_slips_through(body: bytes) -> None:
     with pytest.raises(BadJson, match="twice"):
         top_level(body)
+
+
+@pytest.mark.parametrize("first", ["12", "1.5", "1e5", "10 "])
+def test_the_first_number_is_found_whole_though_the_last_is_its_beginning(first: str) -> None:
+    body = f'{{"model":{first},"model":1}}'.encode()
+    span = Members(body).span("model")
+    assert span is not None
+    assert body[span.start : span.end].decode() == first.strip()
 
 
 def test_the_first_of_several_is_found_behind_values_of_all_kinds() -> None:
@@ -185,7 +197,8 @@ def test_nesting_that_no_parser_survives_is_refused_the_same_way() -> None:
 
 
 def test_many_brackets_side_by_side_are_not_deep() -> None:
-    assert list(top_level(b'{"a":[' + b"[{}]," * 500 + b"1]}")) == ["a"]
+    for entry in (b"{}", b"[{}]", b'{"b":[{},{},{},{}]}'):
+        assert list(top_level(b'{"a":[' + (entry + b",") * 500 + b"1]}")) == ["a"]
 
 
 @pytest.mark.parametrize("text", ["[" * 200, '\\"' * 3 + "{" * 200, "\\" * 5 + "[{" * 100, '"],[' * 90])
@@ -196,6 +209,36 @@ def test_brackets_in_strings_are_not_nesting(text: str) -> None:
 def test_deep_nesting_behind_strings_with_quotes_is_still_seen() -> None:
     with pytest.raises(BadJson, match="deeper"):
         top_level(b'{"s":"\\"\\\\","a":' + b"[" * 80 + b"]" * 80 + b"}")
+
+
+def test_an_escaped_backslash_does_not_hide_the_end_of_its_string() -> None:
+    deep = b"[" * 70 + b"]" * 70
+    with pytest.raises(BadJson, match="deeper"):
+        top_level(b'{"s":"\\\\","a":' + deep + b',"t":"\\\\"}')
+
+
+@given(
+    shape=st.lists(st.tuples(st.integers(1, 70), st.integers(1, 70)), max_size=12),
+    inside=st.sampled_from([b"", b"{}"]),
+)
+@settings(deadline=None)
+def test_the_deepest_place_decides(shape: list[tuple[int, int]], inside: bytes) -> None:
+    text = b"["
+    depth = deepest = 2  # the object, and the list in it
+    for opened, closed in shape:
+        text += b"[" * opened + inside
+        depth += opened
+        deepest = max(deepest, depth + (inside != b""))
+        back = min(closed, depth - 2)
+        text += b"]" * back + b","
+        depth -= back
+    text = re.sub(rb",(?=\])", b"", text + b"1" + b"]" * (depth - 1))
+    body = b'{"a":' + text + b"}"
+    if deepest <= MAX_DEPTH:
+        assert list(top_level(body)) == ["a"]
+        return
+    with pytest.raises(BadJson, match="deeper"):
+        top_level(body)
 
 
 def test_numbers_keep_their_spelling() -> None:

@@ -58,7 +58,7 @@ def cut_at(stream: bytes, cuts: list[int]) -> list[bytes]:
     return [stream[start:end] for start, end in itertools.pairwise(places)]
 
 
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 @given(stream=STREAMS)
 def test_every_split_in_two_reads_as_the_text_says(stream: bytes) -> None:
     expected = reference(stream)
@@ -66,13 +66,13 @@ def test_every_split_in_two_reads_as_the_text_says(stream: bytes) -> None:
         assert read([stream[:cut], stream[cut:]]) == expected
 
 
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 @given(stream=STREAMS, cuts=st.lists(st.integers(0, 200), max_size=12))
 def test_any_pieces_read_as_the_text_says(stream: bytes, cuts: list[int]) -> None:
     assert read(cut_at(stream, cuts)) == reference(stream)
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(stream=STREAMS)
 def test_single_bytes_read_as_the_text_says(stream: bytes) -> None:
     assert read([bytes([byte]) for byte in stream]) == reference(stream)

@@ -1,7 +1,7 @@
 """A cloud vendor for processes under test: the mock vendor of `tests/world` on a thread and loop of its own.
 
-What it does follows from the last thing the user says: `slow` sends one word and goes on when told, `hang` sends one
-word and never ends, `fail` is a 500, `refuse` a 400; everything else is answered at once.
+What it does follows from the last thing the user says: `slow` sends one word and goes on when told, `hang` sends
+one word and never ends, `fail` is a 500, `refuse` a 400; everything else is answered at once.
 """
 
 import asyncio
@@ -15,7 +15,6 @@ from tests.world.http_message import SeenRequest
 from tests.world.real import RealGround
 from tests.world.script import Step, answer, chunk, end, head, hold, status, stream, wait
 from tests.world.vendor import MockVendor
-
 
 GO_ON = "go on"
 WORD = "cloudy"
@@ -75,10 +74,16 @@ def _script(request: SeenRequest) -> Sequence[Step]:
     first = (head(), chunk(role()), chunk(C(WORD)))
     match said:
         case "slow":
-            return (*first, wait(GO_ON), chunk(C(" and dry")), chunk(F("stop")), chunk(U(3, 2)), chunk(DONE), end())
+            return (
+                *first,
+                wait(GO_ON),
+                chunk(C(" and dry")),
+                chunk(F("stop")),
+                chunk(U(3, 2)),
+                chunk(DONE),
+                end(),
+            )
         case "hang":
             return (*first, hold())
         case _:
             return stream(role(), C(WORD), F("stop"), U(3, 1), DONE)
-
-

@@ -1,9 +1,10 @@
 """Real parts, put together as a user puts them together: `ktms` processes, llama.cpp, a cloud vendor, SDKs.
 
-`gateway` is one `ktms up --config` with llama.cpp in front and the mock vendor behind, shared by all tests that only
-ask it something. Whoever stops, breaks or configures a gateway starts one of its own in a `new_home`.
+`gateway` is one `ktms up --config` with llama.cpp in front and the mock vendor behind, shared by all tests that
+only ask it something. Whoever stops, breaks or configures a gateway starts one of its own in a `new_home`.
 """
 
+import asyncio
 import itertools
 import os
 import signal
@@ -11,8 +12,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import asyncpg
 import pytest
 
+from ktms.adapters.embedded.postgres_server import EmbeddedPostgres
 from tests.e2e import declared
 from tests.e2e.cloud import Cloud, cloud
 from tests.e2e.embedding_engine import embedding_engine
@@ -27,6 +30,7 @@ from tests.world.events import VENDOR_MODEL
 __all__ = ["llama_server"]
 
 NewHome = Callable[[], Home]
+NewDatabase = Callable[[], str]
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,26 @@ def new_home(server_folder: Path) -> NewHome:
 
 
 @pytest.fixture(scope="session")
+def new_database(postgres_server: EmbeddedPostgres) -> NewDatabase:
+    """Makes empty databases on the session's Postgres; gives their addresses."""
+    numbers = itertools.count(1)
+
+    async def create(name: str) -> None:
+        connection = await asyncpg.connect(postgres_server.dsn)
+        try:
+            await connection.execute(f'create database "{name}"')
+        finally:
+            await connection.close()
+
+    def make() -> str:
+        name = f"served_{next(numbers)}"
+        asyncio.run(create(name))
+        return postgres_server.dsn_of(name)
+
+    return make
+
+
+@pytest.fixture(scope="session")
 def vendor_cloud() -> Iterator[Cloud]:
     with cloud() as running:
         yield running
@@ -89,7 +113,7 @@ def fragile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlamaServer]:
 @pytest.fixture(scope="session")
 def gateway(
     new_home: NewHome,
-    llama_server: LlamaServer,  # noqa: F811  # the fixture of that name
+    llama_server: LlamaServer,
     embedder: LlamaServer,
     fragile: LlamaServer,
     vendor_cloud: Cloud,
@@ -102,9 +126,7 @@ def gateway(
         vendors=[declared.vendor(vendor_cloud.url)],
         nodes=[declared.node("engine-1", llama_server), declared.node("engine-2", embedder), fragile_node],
         models=[
-            declared.model(
-                declared.HOUSE, ("local", llama_server.model), cloud_target, aliases=(declared.ALIAS,)
-            ),
+            declared.model(declared.HOUSE, ("local", llama_server.model), cloud_target, aliases=(declared.ALIAS,)),
             declared.model(declared.EMBEDDER, ("local", embedder.model)),
             declared.model(declared.FRAGILE, ("local", "fragile-model"), cloud_target),
             declared.cloud_model(),

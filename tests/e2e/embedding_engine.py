@@ -1,4 +1,4 @@
-"""Runs llama.cpp with embeddings on: `python -m tests.e2e.embedding_engine MODEL PORT`; ends with its standard input.
+"""Runs llama.cpp with embeddings on: `python -m tests.e2e.embedding_engine MODEL PORT`; ends with its input.
 
 It is given no name for its model, so it calls it by the path of its file, as a llama.cpp started by hand does.
 """

@@ -32,7 +32,9 @@ class Answer:
         return str(self.json["error"]["code"])
 
 
-def ask(url: str, path: str, *, key: str | None = None, body: object = None, within_s: float = PATIENCE_S) -> Answer:
+def ask(
+    url: str, path: str, *, key: str | None = None, body: object = None, within_s: float = PATIENCE_S
+) -> Answer:
     """GET a page, or POST a body as JSON, on a connection of its own.
 
     Raises:

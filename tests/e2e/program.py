@@ -1,5 +1,6 @@
 """A program under test as a process of its own: what it prints, how it ends, what it leaves behind."""
 
+import contextlib
 import ctypes
 import os
 import re
@@ -7,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,13 +45,18 @@ class Done:
 
 
 def environment(home: Path, **variables: str) -> dict[str, str]:
-    """Give an environment whose XDG folders lie below `home`, free of settings of the person who runs the tests."""
-    inherited = {name: value for name, value in process_environment().items() if not name.startswith("KTMS_")}
+    """Give an environment of a user at `home`, free of settings of the person who runs the tests.
+
+    Bytecode is kept, as an installed product has it: without it each start compiles for two seconds.
+    """
+    dropped = ("KTMS_", "PYTHONDONTWRITEBYTECODE")
+    inherited = {name: value for name, value in process_environment().items() if not name.startswith(dropped)}
     folders = {
         "HOME": str(home),
         "XDG_CONFIG_HOME": str(home / "config"),
         "XDG_DATA_HOME": str(home / "share"),
         "XDG_CACHE_HOME": str(home / "cache"),
+        "PYTHONPYCACHEPREFIX": str(_bytecode()),
     }
     return {**inherited, **folders, "PATH": f"{KTMS.parent}:{inherited.get('PATH', '')}", **variables}
 
@@ -61,6 +68,12 @@ def run(command: Sequence[str | Path], env: Mapping[str, str], *, text: str | No
         words, env=env, cwd=ROOT, input=text, capture_output=True, text=True, check=False, timeout=RUN_WITHIN_S
     )
     return Done(done.returncode, done.stdout, done.stderr)
+
+
+def _bytecode() -> Path:
+    folder = Path(tempfile.gettempdir()) / f"ktms-bytecode-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
 
 
 class Program:
@@ -142,10 +155,8 @@ class Program:
 
     def remember_family(self) -> list[psutil.Process]:
         """Give its child processes; the end of the block checks that none of them is left."""
-        try:
+        with contextlib.suppress(psutil.NoSuchProcess):
             self._family += psutil.Process(self.process.pid).children(recursive=True)
-        except psutil.NoSuchProcess:
-            pass
         return self._family
 
     def signal(self, number: signal.Signals) -> None:

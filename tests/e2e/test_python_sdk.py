@@ -9,6 +9,7 @@ import openai
 import pytest
 from openai import OpenAI
 from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageParam, ChatCompletionToolParam
+from openai.types.shared_params import ResponseFormatJSONSchema
 
 from tests.e2e import declared
 from tests.e2e.conftest import Gateway
@@ -33,6 +34,16 @@ STREAMS = 50
 def client(gateway: Gateway) -> Iterator[OpenAI]:
     with OpenAI(base_url=f"{gateway.url}/v1", api_key=gateway.key, max_retries=0) as made:
         yield made
+
+
+SCHEMA: ResponseFormatJSONSchema = {
+    "type": "json_schema",
+    "json_schema": {
+        "name": "place",
+        "strict": True,
+        "schema": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    },
+}
 
 
 def as_if(client: OpenAI, key: str) -> OpenAI:
@@ -109,9 +120,7 @@ def test_text_completions_work(client: OpenAI) -> None:
 
 def test_streamed_text_completions_say_the_same(client: OpenAI) -> None:
     whole = client.completions.create(model=declared.HOUSE, prompt="the bill", temperature=0)
-    with client.completions.create(
-        model=declared.HOUSE, prompt="the bill", temperature=0, stream=True
-    ) as stream:
+    with client.completions.create(model=declared.HOUSE, prompt="the bill", temperature=0, stream=True) as stream:
         assert "".join(chunk.choices[0].text for chunk in stream) == whole.choices[0].text
 
 
@@ -160,13 +169,7 @@ def test_a_tool_call_is_streamed_in_fragments_that_join_to_its_arguments(client:
 
 
 def test_a_schema_binds_the_answer(client: OpenAI) -> None:
-    schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-    answer = client.chat.completions.create(
-        model=declared.HOUSE,
-        messages=HELLO,
-        seed=5,
-        response_format={"type": "json_schema", "json_schema": {"name": "s", "strict": True, "schema": schema}},
-    )
+    answer = client.chat.completions.create(model=declared.HOUSE, messages=HELLO, seed=5, response_format=SCHEMA)
     assert json.loads(answer.choices[0].message.content or "")["city"] in VALUES
 
 

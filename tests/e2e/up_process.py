@@ -100,7 +100,9 @@ class Up:
 
 
 @contextmanager
-def up(home: Home, *options: str | Path, name: str = "up", variables: Sequence[tuple[str, str]] = ()) -> Iterator[Up]:
+def up(
+    home: Home, *options: str | Path, name: str = "up", variables: Sequence[tuple[str, str]] = ()
+) -> Iterator[Up]:
     """Run `ktms up` while the block runs."""
     program = Program(home.command(*options), home.env(**dict(variables)), home.folder, name)
     with program:

@@ -1,11 +1,11 @@
-from ktms.domain.errors import ErrorCode, problem
+from ktms.domain.errors import ErrorCode, Problem, problem
 from ktms.engine.ending import Story, ended
 
 REFUSED = problem(ErrorCode.UPSTREAM_ERROR, "openai refused the connection")
 LIMITED = problem(ErrorCode.RATE_LIMIT_EXCEEDED, "slow down", retry_after_s=7)
 
 
-def story_of(*causes) -> Story:
+def story_of(*causes: Problem) -> Story:
     story = Story()
     for cause in causes:
         story.add(cause)
@@ -40,3 +40,13 @@ def test_no_target_at_all_is_said_plainly() -> None:
         ErrorCode.NO_TARGET_AVAILABLE,
         "No target is configured for this call.",
     )
+
+
+def test_a_wait_told_is_at_least_a_second() -> None:
+    end = ended(Story(), told="openai:open", local_only=False, soonest_s=0.2)
+    assert end.retry_after_s == 1
+
+
+def test_no_node_at_all_is_said_plainly() -> None:
+    end = ended(Story(), told="", local_only=True, soonest_s=0)
+    assert (end.code, end.message) == (ErrorCode.NO_NODE_AVAILABLE, "No enabled node serves this model.")

@@ -38,6 +38,9 @@ _AWAY_STATES = ("08", "25006", "28", "3D", "40", "53", "55P03", "57", "58", "XX"
 failover, credentials, no such database, rolled back, no resources, lock not available, shutdown or cancelled,
 system, internal."""
 
+_SCHEMA_LACKS = (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError)
+"""Our statements name only what our migrations make: this replica, or another one, has not come to them yet."""
+
 
 class Database:
     """The pool. `through_pooler`: PgBouncer in transaction mode stands between, so no statement stays prepared."""
@@ -84,7 +87,8 @@ class Database:
         """Lend a connection for one operation that ends within `timeout_s` (None: the pool's), waiting included.
 
         Raises:
-            StoreAway: no connection in time, or it broke; whether a commit under way took place is then unknown.
+            StoreAway: no connection in time, or it broke (whether a commit under way took place is then unknown),
+                or the schema is not ours yet.
         """
         if self._pool is None:  # a caller that outlived a stop finds no database, like any other
             raise StoreAway(f"{operation}: the pool is not open")
@@ -104,6 +108,8 @@ class Database:
         except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
             if speaks_of_server(error):
                 raise StoreAway(f"{operation}: the database does not answer ({type(error).__name__})") from error
+            if isinstance(error, _SCHEMA_LACKS):
+                raise StoreAway(f"{operation}: the schema is not migrated yet ({type(error).__name__})") from error
             raise
 
     @asynccontextmanager

@@ -3,6 +3,8 @@
 Not here: leases and counters, which have their own bounded client.
 """
 
+import asyncio
+
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
@@ -28,13 +30,22 @@ class RedisProbe:
     async def ping(self) -> None:
         """Ask once; returns when it answered.
 
+        redis-py 8.1 loses a cancellation that comes while it connects and returns as if nothing had been: a task
+        that asks in a loop would never end. It is raised here again.
+
         Raises:
             RedisAway: it did not, within the timeout.
         """
+        task = asyncio.current_task()
+        assert task is not None, "asked from a task"
+        cancelled_before = task.cancelling()
         try:
             await self._client.ping()
         except (RedisError, OSError, TimeoutError) as error:
             raise RedisAway(f"Redis does not answer: {type(error).__name__}") from error
+        finally:
+            if task.cancelling() > cancelled_before:
+                raise asyncio.CancelledError
 
     async def close(self) -> None:
         """Close the connection; twice is harmless."""

@@ -92,8 +92,10 @@ class Exchange:
         connection = self._connection
         assert connection is not None
         if not connection.usable:
-            self._part()
-            raise self._gone(connection.used)
+            self._connection = None
+            if connection.used:
+                raise StaleConnection
+            raise UpstreamFailed(FailureKind.CLOSED, "closed before it was used")
         self._first_at = self._loop.time() + self._timers.first_token_s
         connection.start(self, head, body)
         connection.watch(min(self._first_at, self._total_at))
@@ -291,9 +293,6 @@ class Exchange:
             connection.leave()
             if abort:
                 connection.abort()
-
-    def _gone(self, used: bool) -> Exception:
-        return StaleConnection() if used else UpstreamFailed(FailureKind.CLOSED, "closed before it was used")
 
     async def _wait(self) -> bool:
         assert self._waiter is None

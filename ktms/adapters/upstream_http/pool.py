@@ -270,15 +270,18 @@ class Pool:
 
     def _schedule_sweep(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._sweep is None and self._idle:
-            oldest = next(iter(self._idle))
-            self._sweep = loop.call_at(oldest.idle_since + self._settings.idle_age_s, self._sweep_idle, loop)
+            self._sweep = loop.call_at(self._oldest_due(), self._sweep_idle, loop)
 
     def _sweep_idle(self, loop: asyncio.AbstractEventLoop) -> None:
         self._sweep = None
-        limit = loop.time() - self._settings.idle_age_s
-        while self._idle and (oldest := next(iter(self._idle))).idle_since <= limit:
-            self._evict(oldest)
+        now = loop.time()
+        while self._idle and self._oldest_due() <= now:
+            self._evict(next(iter(self._idle)))
         self._schedule_sweep(loop)
+
+    def _oldest_due(self) -> float:
+        # One sum for both the timer and its check: another rounding would let virtual time stand still.
+        return next(iter(self._idle)).idle_since + self._settings.idle_age_s
 
 
 def _expire(waiter: _Waiter, late: FailureKind) -> None:

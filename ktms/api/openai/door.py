@@ -81,23 +81,28 @@ class OpenAIDoor:
         return Call(request_id, route, headers.token, headers.choices, parsed, received_at, headers.forwarded)
 
     async def _models(self, request: web.BaseRequest) -> web.StreamResponse:
+        told = self._identity()
         try:
             listed = await self._listed(request)
         except CallFailed as failure:
-            return self._write_problem(request, (), failure.problem)
-        return whole(request, self._dates, 200, models_body(listed))
+            return self._write_problem(request, told, failure.problem)
+        return whole(request, self._dates, 200, models_body(listed), headers=told)
 
     async def _model(self, request: web.BaseRequest) -> web.StreamResponse:
+        told = self._identity()
         name = unquote(request.raw_path.partition("?")[0].removeprefix("/v1/models/"))
         try:
             listed = await self._listed(request)
         except CallFailed as failure:
-            return self._write_problem(request, (), failure.problem)
+            return self._write_problem(request, told, failure.problem)
         for entry in listed:
             if entry.id == name:
-                return whole(request, self._dates, 200, model_body(entry))
+                return whole(request, self._dates, 200, model_body(entry), headers=told)
         message = "No model of this name is open to this key."
-        return self._write_problem(request, (), problem(ErrorCode.MODEL_NOT_FOUND, message, param="model"))
+        return self._write_problem(request, told, problem(ErrorCode.MODEL_NOT_FOUND, message, param="model"))
+
+    def _identity(self) -> Headers:
+        return (("X-Request-Id", self._identities.request()),)
 
     async def _listed(self, request: web.BaseRequest) -> list[ModelEntry]:
         token = self._reader.read(request.raw_headers).token

@@ -91,7 +91,7 @@ def _plain(answer: admin_pb2.ApplyConfigResponse, *, dry_run: bool) -> dict[str,
             for each in changes
         ],
         "warnings": list(answer.warnings),
-        "new_keys": [{"name": each.name, "token": each.token or None} for each in answer.new_keys],
+        "new_keys": [{"name": each.name, "token": each.token} for each in answer.new_keys],
     }
 
 
@@ -102,11 +102,8 @@ def _show(answer: admin_pb2.ApplyConfigResponse, *, dry_run: bool) -> None:
     for warning in answer.warnings:
         say(f"warning: {warning}", "yellow")
     for key in answer.new_keys:
-        if dry_run:
-            put(f"a client key would be made for {key.name}")
-        else:
-            put(f"client key {key.name}: {key.token}")
-    if answer.new_keys and not dry_run:
+        put(f"client key {key.name}: {key.token}")
+    if answer.new_keys:
         say("These keys are shown this once: store them now.", "bold")
     say(_summary(changes, answer.version, dry_run=dry_run))
 

@@ -36,7 +36,7 @@ def up(*, data_dir: Path | None, port: int | None, config: Path | None, no_demo:
 @click.command(
     epilog=example(
         "KTMS_DATABASE_URL_FILE=/run/secrets/db KTMS_REDIS_URL=redis://redis:6379/0 \\",
-        "KTMS_ENCRYPTION_KEYS_FILE=/run/secrets/keys ktms serve --workers 2",
+        "KTMS_ENCRYPTION_KEYS_FILE=/run/secrets/keys ktms serve",
     )
 )
 @click.option(

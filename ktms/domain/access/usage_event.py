@@ -30,7 +30,7 @@ class AttemptStatus(StrEnum):
 class UsageEvent:
     """One attempt, settled. `started_at` is wall seconds since 1970; durations are seconds.
 
-    Nobody changes one; it is not frozen because one is made per attempt and frozen ones cost twice as much to make.
+    Nobody changes one; it is not frozen because one is made per attempt, and frozen ones cost twice as much.
     """
 
     id: EventId

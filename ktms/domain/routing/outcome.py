@@ -135,7 +135,7 @@ def judge_failure(kind: FailureKind, *, visible: bool) -> Verdict:
 def judge_answer(status: int, error: VendorError | None, *, has_retry_after: bool) -> Verdict:
     """Judge an answer that is no success: a status, or an error object inside a 200 (its real meaning counts)."""
     told = error or VendorError()
-    real = meant_status(told) if 200 <= status < 300 else status
+    real = meant_status(told) if status == 200 else status
     if real == 429:
         return _verdict(real, Rest.KEY, _passed_on(real, told, retry_after_s=LIMITED_SOON_S))
     if real in _CREDENTIAL_REFUSED:

@@ -13,6 +13,9 @@ _READ_MAX_CHARS = 4096
 
 _GONE = "[…]"
 
+PART_MIN_CHARS = 8
+"""So much of the beginning of a secret, at the end of a text that was cut, is taken for a part of it."""
+
 _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+"), " "),
     (re.compile(r"://[^\s/@]{0,512}@"), f"://{_GONE}@"),
@@ -41,3 +44,13 @@ def scrub(message: str) -> str:
         text = pattern.sub(replacement, text)
     text = text.strip()
     return text if len(text) <= SHOWN_MAX_CHARS else text[: SHOWN_MAX_CHARS - 1] + "…"
+
+
+def without(text: str, secret: str) -> str:
+    """Take a known secret out of a text, also where the text was cut amid it: not every one has a known form."""
+    text = text.replace(secret, _GONE)
+    shown = text.removesuffix("…")
+    for length in range(len(secret) - 1, PART_MIN_CHARS - 1, -1):
+        if shown.endswith(secret[:length]):
+            return shown[:-length] + _GONE
+    return text

@@ -60,6 +60,13 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
         read_private(tmp_path)
 
 
+def test_a_file_that_cannot_be_replaced_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "keys").mkdir()
+    with pytest.raises(PrivateFileUnusable, match="cannot write"):
+        write_private(tmp_path / "keys", "x")
+    assert list(tmp_path.iterdir()) == [tmp_path / "keys"]
+
+
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(PrivateFileUnusable, match=r"cannot write .*keys: "):

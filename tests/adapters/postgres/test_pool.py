@@ -190,6 +190,16 @@ async def test_closing_twice_is_harmless(postgres_dsn: str) -> None:
     await database.close()
 
 
+@pytest.mark.parametrize("statement", ["select 1 from catalogue_of_tomorrow", "select tomorrow from pg_class"])
+async def test_a_schema_that_is_not_migrated_yet_is_away(bare_dsn: str, statement: str) -> None:
+    database = Database(bare_dsn)
+    await database.open()
+    with pytest.raises(StoreAway, match="not migrated yet"):
+        async with database.session("ask") as connection:
+            await connection.fetchval(statement)
+    await database.close()
+
+
 @pytest.mark.parametrize(
     ("error", "about_server"),
     [

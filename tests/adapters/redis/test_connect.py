@@ -1,3 +1,5 @@
+import asyncio
+
 import pytest
 
 from ktms.adapters.redis.connect import RedisAway, RedisProbe
@@ -29,6 +31,19 @@ async def test_a_server_that_never_answers_is_away_within_the_timeout(silent_por
     probe = RedisProbe(f"redis://127.0.0.1:{silent_port}/0", 0.1)
     with pytest.raises(RedisAway, match="TimeoutError"):
         await probe.ping()
+    await probe.close()
+
+
+@pytest.mark.parametrize("steps", range(1, 20))
+async def test_a_cancellation_while_it_connects_is_not_lost(valkey_url: str, steps: int) -> None:
+    probe = RedisProbe(valkey_url, 1.0)
+    async with asyncio.TaskGroup() as group:
+        asking = group.create_task(probe.ping())
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        late = asking.done()
+        asking.cancel()
+    assert asking.cancelled() or late
     await probe.close()
 
 

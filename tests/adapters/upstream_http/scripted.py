@@ -10,14 +10,20 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+import pytest
+
+from ktms.adapters.upstream_http.client import HttpUpstream
+from ktms.domain.routing.outcome import FailureKind
 from ktms.domain.routing.timers import Timers
 from ktms.domain.snapshot import Origin, Reach
-from ktms.ports.upstream import Flow, Prologue, UpstreamRequest
+from ktms.ports.upstream import Flow, Prologue, UpstreamAnswer, UpstreamFailed, UpstreamRequest
 
 GENEROUS = Timers(pool_s=20.0, connect_s=20.0, first_token_s=20.0, idle_s=20.0, total_s=30.0)
 """Longer than any test: what ends early, ended for its own reason."""
 
 SHORT_S = 0.05
+
+MIB = 1 << 20
 
 CHAT = Prologue("POST", "/v1/chat/completions", (("Content-Type", "application/json"),))
 
@@ -178,6 +184,13 @@ async def until(happened: Callable[[], bool]) -> None:
             await asyncio.sleep(0)
 
 
+async def passed(seconds: float) -> None:
+    """Let time pass: for a vendor that is slow, or a timer that must not fire; never to wait for something."""
+    over = asyncio.Event()
+    asyncio.get_running_loop().call_later(seconds, over.set)
+    await over.wait()
+
+
 @dataclass
 class Collector:
     """A sink that keeps what it got; `says` maps the number of the piece (from 1) to its answer."""
@@ -193,3 +206,47 @@ class Collector:
     @property
     def text(self) -> bytes:
         return b"".join(self.pieces)
+
+
+async def exchange(upstream: HttpUpstream, request: UpstreamRequest) -> bytes:
+    answer = await upstream.send(request)
+    try:
+        return await answer.read(1 << 20)
+    finally:
+        answer.close()
+
+
+async def failure(upstream: HttpUpstream, request: UpstreamRequest) -> FailureKind:
+    with pytest.raises(UpstreamFailed) as failed:
+        await upstream.send(request)
+    return failed.value.kind
+
+
+def sending(*pieces: bytes, gone: asyncio.Event | None = None) -> Script:
+    """A script that reads a request, sends these pieces and waits for the client to leave."""
+
+    async def script(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(*pieces)
+        await peer.gone()
+        if gone is not None:
+            gone.set()
+
+    return script
+
+
+def ending(*pieces: bytes) -> Script:
+    """A script that reads a request, sends these pieces and ends the connection."""
+
+    async def script(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(*pieces)
+        peer.close()
+
+    return script
+
+
+async def failing(answer: UpstreamAnswer, max_bytes: int = MIB) -> FailureKind:
+    with pytest.raises(UpstreamFailed) as failed:
+        await answer.read(max_bytes)
+    return failed.value.kind

@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from ktms.adapters.upstream_http.connection import SLICE_BYTES, Connection
-from tests.adapters.upstream_http.scripted import Peer, Serve, answer, until
+from tests.adapters.upstream_http.scripted import Peer, Serve, answer, passed, until
 
 
 class User:
@@ -85,9 +85,7 @@ async def test_who_has_left_hears_nothing_more(serve: Serve) -> None:
     connection.start(user, b"x", b"")
     connection.watch(connection.loop.time() + 0.01)
     connection.leave()
-    passed = asyncio.Event()
-    connection.loop.call_later(0.03, passed.set)
-    await passed.wait()
+    await passed(0.03)
     assert user.expired_at == []
     assert connection._timer is None, "an old handle finds nothing to do and is gone"
     connection.abort()

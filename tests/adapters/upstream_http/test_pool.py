@@ -3,71 +3,14 @@
 import asyncio
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ktms.adapters.upstream_http.connection import Connection
 from ktms.adapters.upstream_http.pool import Pool, Slot
-from ktms.adapters.upstream_http.request_heads import LaneKey
 from ktms.adapters.upstream_http.settings import UpstreamSettings
 from ktms.domain.routing.outcome import FailureKind
-from ktms.domain.snapshot import Reach
 from ktms.ports.upstream import UpstreamFailed
-from tests.adapters.upstream_http.scripted import until
-
-
-class PaperTransport(asyncio.Transport):
-    """Is open until closed; the loss is told in the next turn, as real loops do."""
-
-    def __init__(self, connection: Connection) -> None:
-        super().__init__()
-        self.connection = connection
-        self.closing = False
-
-    def is_closing(self) -> bool:
-        return self.closing
-
-    def get_write_buffer_size(self) -> int:
-        return 0
-
-    def close(self) -> None:
-        if not self.closing:
-            self.closing = True
-            asyncio.get_running_loop().call_soon(self.connection.connection_lost, None)
-
-    def abort(self) -> None:
-        self.close()
-
-
-def lane(number: int = 1) -> LaneKey:
-    return LaneKey((("http", "h", number), Reach.NODE))
-
-
-def open_connection(pool: Pool, slot: Slot) -> Connection:
-    connection = Connection(asyncio.get_running_loop(), pool.lost)
-    connection.connection_made(PaperTransport(connection))
-    pool.adopt(slot, connection)
-    return connection
-
-
-async def get(pool: Pool, number: int = 1, *, within_s: float = 5.0, fresh: bool = False) -> Connection:
-    """Take a connection the way the client does."""
-    if not fresh and (idle := pool.take_idle(lane(number))) is not None:
-        return idle
-    at = asyncio.get_running_loop().time() + within_s
-    granted = await pool.acquire(lane(number), at=at, late=FailureKind.POOL_TIMEOUT, fresh=fresh)
-    return open_connection(pool, granted) if isinstance(granted, Slot) else granted
-
-
-def small(total: int, per_origin: int, idle: int = 8) -> Pool:
-    return Pool(
-        UpstreamSettings(connections_max=total, connections_per_origin_max=per_origin, idle_per_origin_max=idle)
-    )
-
-
-async def turns(count: int = 5) -> None:
-    for _ in range(count):
-        await asyncio.sleep(0)
+from tests.adapters.upstream_http.paper import PaperTransport, get, lane, open_connection, small, turns
+from tests.adapters.upstream_http.scripted import passed, until
 
 
 async def test_the_newest_idle_connection_is_used_first() -> None:
@@ -273,9 +216,7 @@ async def test_idle_connections_are_closed_at_their_age_not_before() -> None:
     pool = Pool(UpstreamSettings(idle_age_s=0.05))
     first, second = await get(pool, 1), await get(pool, 2)
     pool.park(first)
-    half = asyncio.Event()
-    asyncio.get_running_loop().call_later(0.03, half.set)
-    await half.wait()
+    await passed(0.03)
     pool.park(second)
     await until(lambda: not first.usable)
     assert second.usable
@@ -316,47 +257,3 @@ async def test_nothing_is_remembered_of_origins_that_are_gone() -> None:
     assert not pool._lanes
     assert not pool._waiting
     assert not pool._adopted
-
-
-STEPS = st.lists(
-    st.tuples(st.sampled_from(["get", "fresh", "park", "kill", "cancel", "turn"]), st.integers(0, 3)), max_size=60
-)
-
-
-@given(steps=STEPS)
-def test_bounds_hold_and_no_slot_is_lost_whatever_happens(steps: list[tuple[str, int]]) -> None:
-    asyncio.run(_whatever_happens(steps))
-
-
-async def _whatever_happens(steps: list[tuple[str, int]]) -> None:
-    pool = small(3, 2, idle=1)
-    held: list[Connection] = []
-    waiting: list[asyncio.Task[None]] = []
-
-    async def take(number: int, *, fresh: bool) -> None:
-        held.append(await get(pool, number, within_s=1000.0, fresh=fresh))
-
-    async with asyncio.TaskGroup() as group:
-        for step, number in steps:
-            if step in ("get", "fresh"):
-                waiting.append(group.create_task(take(number, fresh=step == "fresh")))
-            elif step == "park" and held:
-                pool.park(held.pop(number % len(held)))
-            elif step == "kill" and held:
-                held.pop(number % len(held)).abort()
-            elif step == "cancel" and waiting:
-                waiting.pop(number % len(waiting)).cancel()
-            elif step == "turn":
-                await turns(number)
-            assert 0 <= pool.idle_total <= pool.open_total <= 3
-            assert all(entry.open <= 2 for entry in pool._lanes.values())
-        for _ in range(len(steps) + 1):  # whoever still waits is served once the others let go
-            await turns(6)
-            while held:
-                pool.park(held.pop())
-    assert all(task.done() for task in waiting)
-    await turns(6)
-    assert pool.open_total == pool.idle_total, "nobody holds a slot any more"
-    await pool.close()
-    assert pool.open_total == 0
-    assert not pool._lanes

@@ -3,7 +3,7 @@ import pytest
 
 from ktms.api.admin_grpc.document import decode_catalogue, encode_catalogue
 from ktms.api.admin_grpc.gen import admin_pb2
-from ktms.api.admin_grpc.service import PAGE_SIZE_MAX
+from ktms.api.admin_grpc.service import HEAVY_BYTES, PAGE_SIZE_MAX
 from ktms.domain.access.actor import Role
 from ktms.domain.access.key_form import KeyKind, read_key
 from ktms.domain.access.secret import Secret
@@ -91,6 +91,13 @@ async def test_a_catalogue_that_does_not_hold_together_lists_all_complaints(
         "models.1.targets.0.vendor",
     ]
     assert stage.store.version == 0
+
+
+async def test_a_large_document_is_read_like_a_small_one(stage: Stage, stub: Stub, owner: Metadata) -> None:
+    many = Catalogue(tenants=tuple(TenantSpec(f"team-{number}") for number in range(1000)))
+    assert len(encode_catalogue(many)) > HEAVY_BYTES
+    await stub.ApplyConfig(applying(many), metadata=owner)
+    assert len(stage.store.catalogue.tenants) == 1001
 
 
 async def test_an_unreadable_document_is_refused(stub: Stub, owner: Metadata) -> None:

@@ -37,6 +37,12 @@ async def test_address_and_key_come_from_the_user_s_configuration(terminal: Term
     assert result.stdout == SERVED
 
 
+async def test_where_nothing_names_an_address_it_is_the_default_one_of_this_machine(terminal: Terminal) -> None:
+    result = await terminal.run(*VERSION, "--admin-key-file", "/gone", KTMS_ADMIN_ADDR=None)
+    assert "travel" not in result.stderr  # loopback: no word about plain text
+    assert "--admin-key-file: there is no file /gone" in result.stderr
+
+
 async def test_flags_win_over_the_environment(terminal: Terminal) -> None:
     path = terminal.write("key", terminal.stage.tokens[Role.VIEWER])
     flags = ("--admin-addr", terminal.stage.address, "--admin-key-file", path)

@@ -1,6 +1,7 @@
 import asyncio
 import json
 
+import asyncpg
 import pytest
 from click.testing import CliRunner, Result
 
@@ -50,3 +51,13 @@ async def test_a_database_is_brought_up_to_date_and_then_is(bare_dsn: str) -> No
 async def test_what_is_missing_is_named(bare_dsn: str) -> None:
     result = await asyncio.to_thread(migrate, "--check", KTMS_DATABASE_URL=bare_dsn)
     assert result.stderr.startswith("missing: 0001_")
+
+
+async def test_a_database_of_another_release_is_refused_with_what_to_do(bare_dsn: str) -> None:
+    await asyncio.to_thread(migrate, KTMS_DATABASE_URL=bare_dsn)
+    connection = await asyncpg.connect(bare_dsn)
+    await connection.execute("update ktms_migration set sha256 = 'x' where number = 1")
+    await connection.close()
+    result = await asyncio.to_thread(migrate, "--check", KTMS_DATABASE_URL=bare_dsn)
+    assert result.exit_code == 1
+    assert "was applied with another content" in result.stderr

@@ -107,6 +107,15 @@ def test_a_light_command_loads_no_database_driver_and_no_grpc() -> None:
     assert not {"grpc", "asyncpg", "redis", "aiohttp"} & set(loaded.stdout.split())
 
 
+def test_a_command_whose_package_is_missing_says_which_extra_to_install() -> None:
+    code = (
+        "import sys; sys.modules['grpc'] = None; sys.argv[1:] = ['export']; from ktms.app.cli import main; main()"
+    )
+    bare = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert bare.returncode == 1
+    assert bare.stderr == "ktms: ktms export needs the package grpc: run pip install 'ktms[server]'\n"
+
+
 def test_without_the_packages_of_the_server_the_command_says_which_extra_to_install() -> None:
     code = "import sys; sys.modules['click'] = None; from ktms.app.cli import main; main()"
     bare = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)

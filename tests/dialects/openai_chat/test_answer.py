@@ -94,6 +94,13 @@ def test_a_lone_surrogate_in_an_answer_passes() -> None:
     assert read(body).finished
 
 
+def test_without_usage_the_generated_text_is_measured() -> None:
+    body = '{"choices":[{"message":{"content":"é\\n","reasoning":"ab"},"finish_reason":"stop"}]'
+    assert read(body + "}").text_bytes == 5
+    assert read(body + ',"usage":{"prompt_tokens":1,"completion_tokens":1}}').text_bytes == 0
+    assert read("{}").text_bytes == 0
+
+
 def test_a_public_name_is_written_as_json() -> None:
     body = read_answer(b'{"model":"x"}', public_model='a"é', route=Route.CHAT).body
     assert json.loads(body) == {"model": 'a"é'}

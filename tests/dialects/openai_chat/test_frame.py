@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktms.dialects.openai_chat.chunk import read_chunk
@@ -22,6 +22,7 @@ def with_content(raw: bytes) -> bytes:
     return b"data: " + PLAIN.encode().replace(b'"a"', b'"' + raw + b'"') + b"\n\n"
 
 
+@settings(deadline=None)
 @given(text=st.text(), ascii_only=st.booleans())
 def test_any_text_fits_and_is_seen_as_a_parse_sees_it(text: str, ascii_only: bool) -> None:
     frame = learned(PLAIN)

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktms.dialects.openai_chat.prompt_size import BYTES_PER_TOKEN, PromptSize, size_of_input, size_of_messages
@@ -15,6 +15,7 @@ def messages(*contents: object) -> PromptSize:
     return size_of_messages(json.dumps([{"role": "user", "content": content} for content in contents]).encode())
 
 
+@settings(deadline=None)
 @given(texts=st.lists(st.text(), max_size=5), ascii_only=st.booleans())
 def test_text_counts_its_utf8_bytes_however_it_is_spelled(texts: list[str], ascii_only: bool) -> None:
     raw = json.dumps([{"content": text} for text in texts], ensure_ascii=ascii_only).encode(

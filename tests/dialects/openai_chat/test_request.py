@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktms.dialects.openai_chat.request import (
@@ -278,6 +278,7 @@ OTHERS: st.SearchStrategy[dict[str, object]] = st.dictionaries(
 OPTIONS = st.sampled_from([None, {}, {"a": 1}, {"include_usage": False}, {"include_usage": True, "b": [1]}])
 
 
+@settings(deadline=None)
 @given(
     others=OTHERS,
     options=st.none() | st.tuples(OPTIONS),

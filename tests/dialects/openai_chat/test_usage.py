@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktms.dialects.openai_chat.usage import MAX_TOKENS_COUNTED, read_usage
@@ -66,6 +66,7 @@ def test_what_is_no_usage_gives_none(raw: bytes) -> None:
     assert read_usage(raw) is None
 
 
+@settings(deadline=None)
 @given(
     st.dictionaries(
         st.sampled_from(["prompt_tokens", "completion_tokens", "total_tokens", "cached_tokens"]),

@@ -1,7 +1,7 @@
 """Errors of vendors and engines: every shape met in the field, and what must not be shown of them."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktms.dialects.json import Members
@@ -82,6 +82,7 @@ def test_every_shape_is_brought_into_one(body: str, error: WireError) -> None:
     assert error_of_body(body.encode()) == error
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_no_body_whatever_makes_it_raise(body: bytes) -> None:
     assert 0 < len(error_of_body(body).message) <= MAX_MESSAGE_CHARS

@@ -240,3 +240,11 @@ def test_whatever_a_vendor_says_the_verdict_is_sound(
     assert len(cause.message) <= 300
     assert not (verdict.ends_call and verdict.breaker_counts)
     assert not (verdict.breaker_counts and verdict.rest is not Rest.NOTHING)
+
+
+@pytest.mark.parametrize("status", [201, 204, 206])
+def test_another_success_than_200_is_told_by_its_own_number_and_is_no_outage(status: int) -> None:
+    verdict = judge_answer(status, VendorError(message="the upstream gave no message"), has_retry_after=False)
+
+    assert (verdict.word, verdict.ends_call, verdict.breaker_counts) == (str(status), False, False)
+    assert str(status) in verdict.problem.message

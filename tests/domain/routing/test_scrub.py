@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ktms.domain.routing.scrub import SHOWN_MAX_CHARS, scrub
+from ktms.domain.routing.scrub import PART_MIN_CHARS, SHOWN_MAX_CHARS, scrub, without
 
 
 @pytest.mark.parametrize(
@@ -112,3 +112,20 @@ def test_no_message_takes_long(piece: str) -> None:
     scrub(f"{piece * 2000} end")
 
     assert time.process_time() - began < 0.5
+
+
+KNOWN = "0a1b2c3d4e5f60718293"
+
+
+def test_a_known_secret_of_no_known_form_is_taken_out_everywhere() -> None:
+    assert without(f"{KNOWN} is bad: {KNOWN}", KNOWN) == "[…] is bad: […]"
+
+
+@pytest.mark.parametrize("ending", ["", "…"])
+def test_what_was_cut_amid_a_known_secret_shows_nothing_of_it(ending: str) -> None:
+    for length in range(PART_MIN_CHARS, len(KNOWN)):
+        assert without(f"bad key {KNOWN[:length]}{ending}", KNOWN) == "bad key […]"
+
+
+def test_a_text_without_the_secret_stays_as_it_is() -> None:
+    assert without("no such model…", KNOWN) == "no such model…"

@@ -1,0 +1,62 @@
+"""Stores that can be watched and held up: a real store behind a door that the test opens."""
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+
+from ktms.adapters.memory.key_store import MemoryKeyStore
+from ktms.adapters.memory.lease_store import MemoryLeaseStore
+from ktms.adapters.memory.store import MemoryStore
+from ktms.domain.access.client_key import ClientKey
+from ktms.domain.ids import KeyId, LeaseId, NodeName
+from ktms.ports.lease_store import Lease, LeaseStoreAway, SlotWish
+
+
+class WatchedKeys:
+    """Implements `KeyStore`; `asked` are the questions so far. Closed, it answers when it is opened."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self.asked: list[tuple[KeyId, ...]] = []
+        self.door = asyncio.Event()
+        self.door.set()
+        self._keys = MemoryKeyStore(store)
+
+    async def find(self, ids: Collection[KeyId]) -> Mapping[KeyId, ClientKey]:
+        self.asked.append(tuple(ids))
+        found = await self._keys.find(ids)
+        await self.door.wait()
+        return found
+
+
+class YieldingKeys:
+    """Implements `KeyStore`; every question takes a turn of the loop, as a real one does."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._keys = MemoryKeyStore(store)
+
+    async def find(self, ids: Collection[KeyId]) -> Mapping[KeyId, ClientKey]:
+        await asyncio.sleep(0)
+        return await self._keys.find(ids)
+
+
+class YieldingLeases:
+    """Implements `LeaseStore`; every wish takes a turn of the loop, as a real one does."""
+
+    def __init__(self, slots: MemoryLeaseStore) -> None:
+        self._slots = slots
+
+    async def take(self, wishes: Sequence[SlotWish], lease_id: LeaseId) -> Lease | None:
+        await asyncio.sleep(0)
+        return await self._slots.take(wishes, lease_id)
+
+    def release(self, lease: Lease) -> None:
+        self._slots.release(lease)
+
+    def busy(self, node: NodeName) -> int:
+        return self._slots.busy(node)
+
+
+class AbsentLeases(MemoryLeaseStore):
+    """A lease store that cannot be asked."""
+
+    async def take(self, wishes: Sequence[SlotWish], lease_id: LeaseId) -> Lease | None:
+        raise LeaseStoreAway(f"{lease_id} for one of {len(wishes)}")
