@@ -6,7 +6,7 @@ import pytest
 
 from ktms.adapters.memory.lease_store import MemoryLeaseStore
 from ktms.domain.ids import LeaseId, NodeName
-from ktms.ports.lease_store import LeaseStore, SlotWish
+from ktms.ports.lease_store import Lease, LeaseStore, SlotWish
 
 MAC, BOX = NodeName("mac-1"), NodeName("linux-1")
 
@@ -17,7 +17,7 @@ def store(request: pytest.FixtureRequest) -> LeaseStore:
     return made
 
 
-async def take(store: LeaseStore, number: int, *wishes: SlotWish):
+async def take(store: LeaseStore, number: int, *wishes: SlotWish) -> Lease | None:
     return await store.take(wishes, LeaseId(f"lease-{number}"))
 
 

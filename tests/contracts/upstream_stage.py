@@ -11,11 +11,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from ktms.adapters.memory import upstream as memory
 from ktms.adapters.upstream_http.address_rules import AddressRules
 from ktms.adapters.upstream_http.client import HttpUpstream
 from ktms.adapters.upstream_http.settings import UpstreamSettings
+from ktms.domain.routing.outcome import FailureKind
 from ktms.domain.snapshot import Origin, Reach
-from ktms.ports.upstream import Upstream
+from ktms.ports.upstream import Upstream, UpstreamRequest
 
 
 @dataclass(frozen=True)
@@ -165,4 +167,56 @@ async def http() -> AsyncIterator[Stage]:
         await stage.strike()
 
 
-STAGES: dict[str, Callable[[], AbstractAsyncContextManager[Stage]]] = {"http": http}
+class MemoryStage:
+    """`MemoryUpstream`; every vendor is a host name that nobody else has."""
+
+    def __init__(self) -> None:
+        self.upstream = memory.MemoryUpstream(self._script_for, left=self._left)
+        self._vendors: dict[str, Vendor] = {}
+        self._plays: dict[str, list[Play]] = {}
+
+    async def vendor(self, *plays: Play) -> Vendor:
+        name = f"vendor-{len(self._vendors)}.example"
+        made = Vendor(Origin("http", name, 80, "", Reach.PRIVATE))
+        self._vendors[name], self._plays[name] = made, list(plays)
+        return made
+
+    def nobody(self) -> Origin:
+        return Origin("http", "nobody.example", 80, "", Reach.PRIVATE)
+
+    def _script_for(self, request: UpstreamRequest) -> memory.Script:
+        name = request.origin.host
+        if name not in self._vendors:
+            return memory.NOBODY
+        self._vendors[name].bodies.append(request.body)
+        plays = self._plays[name]
+        return [scripted(act) for act in (plays.pop(0) if len(plays) > 1 else plays[0])]
+
+    def _left(self, request: UpstreamRequest) -> None:
+        if request.origin.host in self._vendors:
+            self._vendors[request.origin.host].gone.set()
+
+
+def scripted(act: Act) -> memory.Step:
+    match act:
+        case Head(status, headers):
+            return memory.Head(status, headers)
+        case Piece(data):
+            return data
+        case Await(event):
+            return memory.Wait(event)
+        case Silence():
+            return memory.Silence()
+        case Cut():
+            return memory.Fail(FailureKind.CLOSED)
+
+
+@asynccontextmanager
+async def in_memory() -> AsyncIterator[Stage]:
+    stage = MemoryStage()
+    yield stage
+    await stage.upstream.close()
+    assert stage.upstream.open_total == 0
+
+
+STAGES: dict[str, Callable[[], AbstractAsyncContextManager[Stage]]] = {"http": http, "memory": in_memory}

@@ -1,7 +1,7 @@
 """The real clock: the kernel's monotonic clock for durations, the machine's for stamps.
 
 The loop's timers count on the same monotonic clock; the loop's own `time()` is up to a millisecond behind it
-(uvloop keeps it per turn), too coarse for the durations that are shown. Virtual time has a clock adapter of its own.
+(uvloop keeps it per turn), too coarse for the durations that are shown. Virtual time has a clock of its own.
 """
 
 import time

@@ -1,9 +1,12 @@
 import pytest
 
 from ktms.app.assemble import GatewaySettings
+from ktms.domain.access.key_form import KeyKind, make_key
 from tests.api.house import PAGE, House, house_of
 from tests.api.wire_client import ask, request
 from tests.engine.rig import CATALOGUE
+
+UNKNOWN = make_key(KeyKind.CLIENT, lambda count: bytes([7] * count))
 
 
 async def test_a_gateway_that_turns_is_alive_whatever_else_is_missing(house: House) -> None:
@@ -23,12 +26,13 @@ async def test_a_gateway_with_everything_is_ready(house: House) -> None:
     assert (answer.status, answer.json) == (200, {"status": "ok", "reasons": [], "snapshot": 1})
 
 
-async def test_without_postgres_a_gateway_is_degraded_and_ready(house: House) -> None:
+async def test_without_postgres_a_gateway_that_knows_keys_is_degraded_and_ready(house: House) -> None:
     await house.get("/v1/models")
     house.store.away = True
-    await house.get("/v1/models", "x: y", key="x-api-key: " + "ktms_sk_" + "0" * 10)
-    house.store.away = False
-    assert (await house.get("/readyz", key=None)).status == 200
+    assert (await house.get("/v1/models", key=f"x-api-key: {UNKNOWN}")).status == 503
+    answer = await house.get("/readyz", key=None)
+    assert (answer.status, answer.json["status"]) == (200, "degraded")
+    assert answer.json["reasons"] == ["postgres_away"]
 
 
 async def test_without_a_configuration_nothing_is_ready() -> None:

@@ -1,12 +1,12 @@
 import pytest
 
-from ktms.api.openai.headers import SPELLINGS_MAX, HeaderReader
+from ktms.api.openai.headers import SPELLINGS_MAX, HeaderReader, RequestHeaders
 from ktms.domain.call import NO_CHOICES, Choices
 from ktms.domain.errors import CallFailed
 from ktms.domain.placement import Placement
 
 
-def read(*headers: tuple[str, str]):
+def read(*headers: tuple[str, str]) -> RequestHeaders:
     return HeaderReader().read(tuple((name.encode(), value.encode()) for name, value in headers))
 
 
@@ -19,7 +19,7 @@ def read(*headers: tuple[str, str]):
         [("Authorization", "Bearer ktms_sk_a"), ("x-api-key", "ktms_sk_a")],
     ],
 )
-def test_a_key_comes_in_either_header(headers) -> None:
+def test_a_key_comes_in_either_header(headers: list[tuple[str, str]]) -> None:
     assert read(*headers).token == "ktms_sk_a"
 
 
