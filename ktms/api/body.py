@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from ktms.api.inbound import Inbound
 from ktms.api.wire import is_http10
 from ktms.domain.errors import CallFailed, ErrorCode, problem
 
@@ -33,7 +34,7 @@ def refuse_encoding(encoding: str) -> None:
         raise CallFailed(problem(ErrorCode.UNSUPPORTED_ENCODING, "Send the body without Content-Encoding."))
 
 
-async def read_body(request: web.BaseRequest, limits: BodyLimits, *, expects: str = "") -> bytes:
+async def read_body(request: Inbound, limits: BodyLimits, *, expects: str = "") -> bytes:
     """Read the whole body.
 
     Raises:
@@ -52,7 +53,7 @@ async def read_body(request: web.BaseRequest, limits: BodyLimits, *, expects: st
     return await _read_slowly(request, limits)
 
 
-async def _read_slowly(request: web.BaseRequest, limits: BodyLimits) -> bytes:
+async def _read_slowly(request: Inbound, limits: BodyLimits) -> bytes:
     loop = asyncio.get_running_loop()
     began_at = loop.time()
     pieces: list[bytes] = []
@@ -76,7 +77,7 @@ async def _read_slowly(request: web.BaseRequest, limits: BodyLimits) -> bytes:
         raise CallFailed(problem(ErrorCode.INVALID_REQUEST, message)) from error
 
 
-def _meet_expectation(request: web.BaseRequest, expects: str) -> None:
+def _meet_expectation(request: Inbound, expects: str) -> None:
     """Answer `Expect: 100-continue` (RFC 9110, 10.1.1) once the head is acceptable; HTTP/1.0 does not know it."""
     if not expects or is_http10(request):
         return

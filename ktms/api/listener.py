@@ -1,4 +1,7 @@
-"""The HTTP port: aiohttp's low-level server, hardened, with an exact routing table.
+"""The HTTP port: aiohttp's low-level server, hardened, with an exact routing table, behind a fast lane.
+
+A connection begins in the fast lane (`fast_lane.py`), which serves whole, simple requests to the model routes and
+hands the connection over to aiohttp at the first request of any other kind.
 
 Rules: a route is matched on the raw bytes of the target (no normalising, no Host, absolute form refused); request
 bodies are not decompressed; a client that leaves cancels its handler; heads have a deadline; no Server header.
@@ -6,7 +9,7 @@ Not here: what a route does (the doors) and when the port opens or closes (app/l
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from aiohttp import web
@@ -15,15 +18,11 @@ from aiohttp.http import HttpProcessingError, HttpVersion10, HttpVersion11, RawR
 from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 
-from ktms.api.status_table import status_of
-from ktms.api.wire import Dates, is_http10, whole
-from ktms.dialects.openai_chat.errors import error_body
+from ktms.api.fast_lane import FastLane, Lanes, hot_routes
+from ktms.api.routes import Routes, refusal
+from ktms.api.wire import Dates, Reply, is_http10
 from ktms.domain.errors import ErrorCode, Problem, problem
 from ktms.ports.telemetry import Telemetry
-
-Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
-Routes = Mapping[str, Mapping[str, Handler]]
-"""Exact target (without its query) to method to handler. A key that ends in `/` matches all that follows it."""
 
 HEADERS_MAX = 100
 """More header lines than any client of ours sends; each costs memory before authentication."""
@@ -39,6 +38,7 @@ class ListenerSettings:
     head_s: float = 10.0  # to send a complete request head
     idle_s: float = 75.0  # a kept connection without a request
     backlog: int = 1024  # connections the kernel may hold for us
+    fast_lane: bool = True  # False: aiohttp serves every request
 
 
 class _Connection(RequestHandler):
@@ -95,7 +95,7 @@ class _Connection(RequestHandler):
             self._server.telemetry.event("error", "internal_error", kind=type(exc).__name__, where="door")
         code = ErrorCode.INVALID_REQUEST if status < 500 else ErrorCode.INTERNAL_ERROR
         text = "The request is not valid HTTP." if status < 500 else "An internal error; it has been logged."
-        return refusal(request, self._server.dates, problem(code, text), keeps=False)
+        return _Response(refusal(request, self._server.dates, problem(code, text), keeps=False))
 
     def _read_rest(self, data: bytes) -> None:
         """Read the body of the request under way, which the port's closing must not cut; take no other."""
@@ -119,10 +119,37 @@ class _Connection(RequestHandler):
             self.force_close()
 
 
+class _Response(web.StreamResponse):
+    """A reply as aiohttp takes it: its bytes go to the transport in one write, or have gone there already."""
+
+    def __init__(self, reply: Reply) -> None:
+        super().__init__(status=reply.status)
+        self._reply = reply
+
+    @property
+    def keep_alive(self) -> bool:
+        """Whether the connection serves another request."""
+        return self._reply.keeps
+
+    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
+        """Send what was not sent yet."""
+        reply, transport = self._reply, request.transport
+        if reply.body is not None and transport is not None:
+            transport.write(reply.head + reply.body)
+            reply.body = None
+        return None
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        """Do nothing: the body ends where its framing says."""
+        assert not data, "the body is in the reply"
+
+
 class _Server(web.Server):
     """aiohttp's server, making our connections."""
 
-    def __init__(self, handler: Handler, settings: ListenerSettings, dates: Dates, telemetry: Telemetry) -> None:
+    def __init__(
+        self, handler: "_AioHandler", settings: ListenerSettings, dates: Dates, telemetry: Telemetry
+    ) -> None:
         super().__init__(handler, handler_cancellation=True, request_factory=self._request)
         self.settings = settings
         self.dates = dates
@@ -154,6 +181,13 @@ class Listener:
         self._dates = dates
         self._settings = settings
         self._telemetry = telemetry
+        self._lanes = Lanes(
+            hot=hot_routes(routes),
+            dates=dates,
+            telemetry=telemetry,
+            head_s=settings.head_s,
+            idle_s=settings.idle_s,
+        )
         self._server: _Server | None = None
         self._sockets: asyncio.AbstractServer | None = None
 
@@ -165,13 +199,18 @@ class Listener:
         """
         self._server = _Server(self._dispatch, self._settings, self._dates, self._telemetry)
         sockets = await asyncio.get_running_loop().create_server(
-            self._server, host, port, backlog=self._settings.backlog, reuse_port=reuse_port or None
+            self._connection, host, port, backlog=self._settings.backlog, reuse_port=reuse_port or None
         )
         self._sockets = sockets
         return int(sockets.sockets[0].getsockname()[1]) if sockets.sockets else port
 
+    def _connection(self) -> asyncio.Protocol:
+        assert self._server is not None
+        return FastLane(self._lanes, self._server) if self._settings.fast_lane else self._server()
+
     def leave(self) -> None:
         """Ask each client with its next answer to take another connection, which a balancer leads elsewhere."""
+        self._lanes.leaving = True
         if self._server is not None:
             self._server.leaving = True
 
@@ -179,12 +218,14 @@ class Listener:
         """Accept no more connections; those that are open go on."""
         if self._sockets is not None:
             self._sockets.close()
+        self._lanes.close()
         if self._server is not None:
             self._server.pre_shutdown()
 
     async def stop(self) -> None:
         """Close the port and all connections; calls still running are cancelled."""
         self.close()
+        await self._lanes.stop(FORCED_CLOSE_S)
         if self._server is not None:
             await self._server.shutdown(FORCED_CLOSE_S)
             self._server = None
@@ -193,6 +234,9 @@ class Listener:
             self._sockets = None
 
     async def _dispatch(self, request: web.BaseRequest) -> web.StreamResponse:
+        return _Response(await self._reply(request))
+
+    async def _reply(self, request: web.BaseRequest) -> Reply:
         if not _is_plain(request):
             return refusal(request, self._dates, _NOT_PLAIN, keeps=False)
         target = request.raw_path
@@ -211,16 +255,7 @@ class Listener:
         return await handler(request)
 
 
-def refusal(
-    request: web.BaseRequest,
-    dates: Dates,
-    cause: Problem,
-    *,
-    headers: tuple[tuple[str, str], ...] = (),
-    keeps: bool | None = None,
-) -> web.StreamResponse:
-    """Write a problem as an OpenAI error body with its status."""
-    return whole(request, dates, status_of(cause), error_body(cause), headers=headers, keeps=keeps)
+_AioHandler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
 def _is_plain(request: web.BaseRequest) -> bool:

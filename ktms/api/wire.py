@@ -1,16 +1,15 @@
 """Answers as bytes: the head we write ourselves, whole or streamed.
 
-aiohttp parses requests and owns the connection; its own response classes would add headers we do not want (Server,
-names and versions) and a third of the cost of a call. Rules: header values never hold CR or LF; a streamed body is
-chunked for HTTP/1.1 and ends with the connection for HTTP/1.0.
+Response classes of a server would add headers we do not want (Server, names and versions) and a third of the cost
+of a call. Rules: header values never hold CR or LF; a streamed body is chunked for HTTP/1.1 and ends with the
+connection for HTTP/1.0.
 """
 
+from dataclasses import dataclass
 from email.utils import formatdate
 from http import HTTPStatus
 
-from aiohttp import web
-from aiohttp.abc import AbstractStreamWriter
-
+from ktms.api.inbound import Inbound
 from ktms.ports.clock import Clock
 
 Headers = tuple[tuple[str, str], ...]
@@ -36,31 +35,14 @@ class Dates:
         return self._line
 
 
-class WireResponse(web.StreamResponse):
-    """A response whose bytes are complete before aiohttp sees it, or have gone out already (`body` None)."""
+@dataclass(slots=True)
+class Reply:
+    """An answer as bytes. `body` None: it has gone out already. `keeps`: the connection serves another request."""
 
-    def __init__(self, head: bytes, body: bytes | None, *, status: int, keeps: bool) -> None:
-        super().__init__(status=status)
-        self._head = head
-        self._bytes = body
-        self._keeps = keeps
-
-    @property
-    def keep_alive(self) -> bool:
-        """Whether the connection serves another request."""
-        return self._keeps
-
-    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
-        """Send what was not sent yet, in one write."""
-        transport = request.transport
-        if self._bytes is not None and transport is not None:
-            transport.write(self._head + self._bytes)
-            self._bytes = None
-        return None
-
-    async def write_eof(self, data: bytes = b"") -> None:
-        """Do nothing: the body ends where its framing says."""
-        assert not data, "the body was given to the constructor"
+    status: int
+    head: bytes
+    body: bytes | None
+    keeps: bool
 
 
 def head_of(status: int, headers: Headers, dates: Dates, *, framing: str, keeps: bool, http10: bool) -> bytes:
@@ -76,7 +58,7 @@ def head_of(status: int, headers: Headers, dates: Dates, *, framing: str, keeps:
 
 
 def whole(
-    request: web.BaseRequest,
+    request: Inbound,
     dates: Dates,
     status: int,
     body: bytes,
@@ -84,7 +66,7 @@ def whole(
     headers: Headers = (),
     content_type: str = JSON,
     keeps: bool | None = None,
-) -> WireResponse:
+) -> Reply:
     """Make a complete answer; `keeps` None follows the client's wish.
 
     The answer to HEAD has no body, whatever its length says (RFC 9110, 9.3.2): one more byte would be taken for
@@ -93,10 +75,10 @@ def whole(
     stays = request.keep_alive if keeps is None else keeps and request.keep_alive
     framing = f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\n"
     head = head_of(status, headers, dates, framing=framing, keeps=stays, http10=is_http10(request))
-    return WireResponse(head, b"" if request.method == "HEAD" else body, status=status, keeps=stays)
+    return Reply(status, head, b"" if request.method == "HEAD" else body, stays)
 
 
-def is_http10(request: web.BaseRequest) -> bool:
+def is_http10(request: Inbound) -> bool:
     """Whether the client speaks HTTP/1.0: no chunks, no keep-alive unless asked for."""
     return request.version < (1, 1)
 

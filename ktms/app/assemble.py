@@ -84,6 +84,7 @@ class Gateway:
         self._listener = listener
         self._refresher = refresher
         self._drain = drain
+        self._stopped = False
         self.readiness = readiness
 
     async def start(self, host: str, port: int, *, reuse_port: bool = False) -> int:
@@ -113,7 +114,10 @@ class Gateway:
             self._ports.telemetry.event("warning", "drain_timed_out", calls=self._drain.inflight)
 
     async def stop(self) -> None:
-        """End at once: calls still running get a final error event; books are flushed."""
+        """End at once: calls still running get a final error event; books are flushed. Twice is harmless."""
+        if self._stopped:
+            return
+        self._stopped = True
         self._drain.close()
         self._drain.cut()
         await self._listener.stop()

@@ -1,5 +1,7 @@
 """What `ktms up` prints when the gateway answers: where it is, where the key lies, what to try first. Pure."""
 
+import json
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,16 +37,18 @@ def banner(started: Started) -> str:
 
 
 def _first_call(started: Started, model: str) -> list[str]:
+    """Write two ways to ask; a path is quoted as shell and Python want it, a model's name needs no quotes."""
+    in_shell, in_python = shlex.quote(str(started.key_file)), json.dumps(str(started.key_file))
     return [
         "Try it:",
         "",
         f"  curl -N {started.url}/v1/chat/completions \\",
-        f'    -H "Authorization: Bearer $(cat {started.key_file})" \\',
+        f'    -H "Authorization: Bearer $(cat {in_shell})" \\',
         "    -H 'Content-Type: application/json' \\",
         f'    -d \'{{"model": "{model}", "stream": true, "messages": [{{"role": "user", "content": "Hello"}}]}}\'',
         "",
         "  from openai import OpenAI",
-        f'  client = OpenAI(base_url="{started.url}/v1", api_key=open("{started.key_file}").read().strip())',
+        f'  client = OpenAI(base_url="{started.url}/v1", api_key=open({in_python}).read().strip())',
         f'  for event in client.chat.completions.create(model="{model}", stream=True,',
         '          messages=[{"role": "user", "content": "Hello"}]):',
         '      print(event.choices[0].delta.content or "", end="", flush=True)',

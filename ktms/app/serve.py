@@ -44,6 +44,7 @@ async def serve(settings: Settings) -> None:
             except OSError as error:
                 owner = port_owner(address.port) or "another program"
                 raise StartFailed(f"cannot listen on {address}: taken by {owner}, or not ours") from error
+            opened.push_async_callback(gateway.stop)
             await opened.enter_async_context(
                 admin_port(
                     real,

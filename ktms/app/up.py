@@ -64,6 +64,7 @@ async def up(options: UpOptions, settings: Settings, home: Home, data_dir: Path)
             applied = await _applied(wanted, real)
             gateway = assemble(real.ports, None, gateway_settings(settings, drain_delay_s=0))
             port, notes = await _open_port(gateway, options, settings)
+            opened.push_async_callback(gateway.stop)
             await opened.enter_async_context(admin_port(real, admin_at))
             models = (await real.ports.catalogue.snapshot()).models
             text = Started(

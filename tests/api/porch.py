@@ -3,15 +3,18 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from aiohttp import web
+import uvloop
 
 from ktms.adapters.memory.telemetry import MemoryTelemetry
 from ktms.adapters.system.clock import SystemClock
 from ktms.api.body import BodyLimits, read_body, refuse_encoding
-from ktms.api.listener import Listener, ListenerSettings, refusal
-from ktms.api.wire import Dates, whole
+from ktms.api.inbound import Inbound
+from ktms.api.listener import Listener, ListenerSettings
+from ktms.api.openai.headers import HeaderReader
+from ktms.api.routes import refusal
+from ktms.api.wire import Dates, Reply, whole
 from ktms.domain.errors import CallFailed
 
 
@@ -38,20 +41,21 @@ class Porch:
         }
         self.listener = Listener(routes, self.dates, self.settings, self.telemetry)
 
-    async def _echo(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _echo(self, request: Inbound) -> Reply:
         try:
-            refuse_encoding(request.headers.get("Content-Encoding", ""))
-            body = await read_body(request, self.limits, expects=request.headers.get("Expect", "").lower())
+            headers = HeaderReader().read(request.raw_headers)
+            refuse_encoding(headers.encoding)
+            body = await read_body(request, self.limits, expects=headers.expects)
         except CallFailed as failure:
             return refusal(request, self.dates, failure.problem, keeps=False)
         words = (request.method, request.raw_path, body.decode("latin-1"))
         self.seen.append(" ".join(word for word in words if word))
         return whole(request, self.dates, 200, self.seen[-1].encode("latin-1"), content_type="text/plain")
 
-    async def _break(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _break(self, request: Inbound) -> Reply:
         raise ValueError(f"secret of {request.raw_path}")
 
-    async def _held(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _held(self, request: Inbound) -> Reply:
         self.seen.append("held")
         try:
             await self.hold.wait()
@@ -71,7 +75,9 @@ class Porch:
 async def porch_of(
     settings: ListenerSettings | None = None, limits: BodyLimits | None = None
 ) -> AsyncIterator[Porch]:
-    porch = Porch(settings or ListenerSettings(), limits or BodyLimits())
+    # With and without the fast lane the rules are the same: each loop has one of the two.
+    lane = isinstance(asyncio.get_running_loop(), uvloop.Loop)
+    porch = Porch(replace(settings or ListenerSettings(), fast_lane=lane), limits or BodyLimits())
     porch.port = await porch.listener.start("127.0.0.1", 0)
     try:
         yield porch

@@ -124,7 +124,7 @@ def test_a_second_gateway_on_the_same_data_is_refused(used: Home) -> None:
 WRONG: dict[str, tuple[str, str]] = {
     "broken YAML": ("version: 1\nmodels: [", r"gateway\.yaml:\d+:\d+: "),
     "an unknown field": (
-        "version: 1\nmodels:\n  - {name: m, tragets: []}\n",
+        "version: 1\nmodels:\n  - {name: m, target: []}\n",
         r"gateway\.yaml:3:\d+: .*unknown field.*did you mean 'targets'",
     ),
     "a vendor that is not declared": (

@@ -6,10 +6,9 @@
 
 from collections.abc import Callable
 
-from aiohttp import web
-
-from ktms.api.listener import Routes
-from ktms.api.wire import Dates, whole
+from ktms.api.inbound import Inbound
+from ktms.api.routes import Routes
+from ktms.api.wire import Dates, Reply, whole
 from ktms.dialects.json import as_json
 from ktms.engine.readiness import Readiness
 
@@ -32,14 +31,14 @@ class HealthDoor:
             "/metrics": {"GET": self._metrics},
         }
 
-    async def _healthz(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _healthz(self, request: Inbound) -> Reply:
         return whole(request, self._dates, 200, b'{"status":"alive"}')
 
-    async def _readyz(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _readyz(self, request: Inbound) -> Reply:
         readiness = self._readiness()
         status = 200 if readiness.ready else 503
         detail = {"status": readiness.status, "reasons": readiness.reasons, "snapshot": readiness.version}
         return whole(request, self._dates, status, as_json(detail))
 
-    async def _metrics(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _metrics(self, request: Inbound) -> Reply:
         return whole(request, self._dates, 200, self._exposition(), content_type=METRICS_TYPE)

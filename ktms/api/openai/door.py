@@ -6,13 +6,12 @@ Thin on purpose: it knows no routing. What it decides is form only: headers, bod
 import asyncio
 from urllib.parse import unquote
 
-from aiohttp import web
-
 from ktms.api.body import BodyLimits, read_body, refuse_encoding
-from ktms.api.listener import Handler, Routes, refusal
+from ktms.api.inbound import Inbound
 from ktms.api.openai.headers import HeaderReader
 from ktms.api.openai.stream_client import StreamClient
-from ktms.api.wire import Dates, whole
+from ktms.api.routes import Handler, Routes, refusal
+from ktms.api.wire import Dates, Reply, whole
 from ktms.dialects.openai_chat.errors import ModelEntry, model_body, models_body
 from ktms.dialects.openai_chat.request import BadRequest, RequestBody, is_heavy, read_request
 from ktms.domain.call import Route
@@ -52,7 +51,7 @@ class OpenAIDoor:
         }
 
     def _serve(self, route: Route) -> Handler:
-        async def handler(request: web.BaseRequest) -> web.StreamResponse:
+        async def handler(request: Inbound) -> Reply:
             received_at = self._clock.monotonic()
             request_id = self._identities.request()
             try:
@@ -65,22 +64,20 @@ class OpenAIDoor:
                 case Whole(headers, body):
                     return whole(request, self._dates, 200, body, headers=headers)
                 case Streamed():
-                    return client.response()
+                    return client.reply()
                 case Failed(headers, cause):
                     return self._write_problem(request, headers, cause)
 
         return handler
 
-    async def _read(
-        self, request: web.BaseRequest, route: Route, request_id: RequestId, received_at: float
-    ) -> Call:
+    async def _read(self, request: Inbound, route: Route, request_id: RequestId, received_at: float) -> Call:
         headers = self._reader.read(request.raw_headers)
         refuse_encoding(headers.encoding)
         body = await read_body(request, self._limits, expects=headers.expects)
         parsed = await _parse(body, route)
         return Call(request_id, route, headers.token, headers.choices, parsed, received_at, headers.forwarded)
 
-    async def _models(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _models(self, request: Inbound) -> Reply:
         told = self._identity()
         try:
             listed = await self._listed(request)
@@ -88,7 +85,7 @@ class OpenAIDoor:
             return self._write_problem(request, told, failure.problem)
         return whole(request, self._dates, 200, models_body(listed), headers=told)
 
-    async def _model(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _model(self, request: Inbound) -> Reply:
         told = self._identity()
         name = unquote(request.raw_path.partition("?")[0].removeprefix("/v1/models/"))
         try:
@@ -104,7 +101,7 @@ class OpenAIDoor:
     def _identity(self) -> Headers:
         return (("X-Request-Id", self._identities.request()),)
 
-    async def _listed(self, request: web.BaseRequest) -> list[ModelEntry]:
+    async def _listed(self, request: Inbound) -> list[ModelEntry]:
         token = self._reader.read(request.raw_headers).token
         created = int(self._clock.wall())
         return [
@@ -112,7 +109,7 @@ class OpenAIDoor:
             for one in await self._engine.listing(token)
         ]
 
-    def _write_problem(self, request: web.BaseRequest, headers: Headers, cause: Problem) -> web.StreamResponse:
+    def _write_problem(self, request: Inbound, headers: Headers, cause: Problem) -> Reply:
         if cause.retry_after_s is not None:
             headers = (*headers, ("Retry-After", str(whole_seconds_up(cause.retry_after_s))))
         unread = not request.content.is_eof()

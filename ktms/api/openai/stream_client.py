@@ -1,11 +1,10 @@
-"""The client port over an aiohttp request: a streamed answer, written straight to the transport.
+"""The client port over a request: a streamed answer, written straight to the transport.
 
-A client that goes away cancels its handler (handler_cancellation); writes after that fall into nothing.
+A client that goes away cancels its handler; writes after that fall into nothing.
 """
 
-from aiohttp import web
-
-from ktms.api.wire import Dates, WireResponse, head_of, is_http10
+from ktms.api.inbound import Inbound
+from ktms.api.wire import Dates, Reply, head_of, is_http10
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -15,7 +14,7 @@ _EVENT_STREAM = "Content-Type: text/event-stream\r\nCache-Control: no-cache\r\nX
 class StreamClient:
     """One client that waits for a streamed answer."""
 
-    def __init__(self, request: web.BaseRequest, dates: Dates) -> None:
+    def __init__(self, request: Inbound, dates: Dates) -> None:
         self._request = request
         self._dates = dates
         self._chunked = not is_http10(request)
@@ -47,9 +46,9 @@ class StreamClient:
         if self._request.transport is not None:
             self._request.transport.abort()
 
-    def response(self) -> WireResponse:
-        """Tell aiohttp that the answer has gone out."""
-        return WireResponse(b"", None, status=200, keeps=self._keeps and not self._dropped)
+    def reply(self) -> Reply:
+        """Tell the port that the answer has gone out."""
+        return Reply(200, b"", None, self._keeps and not self._dropped)
 
     def _send(self, data: bytes) -> None:
         transport = self._request.transport

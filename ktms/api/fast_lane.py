@@ -1,0 +1,366 @@
+"""The fast lane: whole, simple requests to the model routes, at a fraction of a general server's cost.
+
+A connection begins here. A request is served in the lane only if nothing about it is unusual: an exact hot
+target, HTTP/1.1, one Host, a plain Content-Length within bounds, no coding, no expectation, complete within a
+second. At the first request that is anything else, or that the parser does not like, the connection is handed over
+to aiohttp with all its unserved bytes, and stays there. So every byte is acted upon by one parser, and whatever is
+odd meets the rules of `listener.py` alone.
+Not here: what a request means (the doors); limits of slow or large bodies, errors of form (aiohttp).
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import cast
+
+import httptools
+
+from ktms.api.inbound import RawHeaders
+from ktms.api.routes import Handler, Routes, refusal
+from ktms.api.wire import Dates
+from ktms.domain.errors import ErrorCode, problem
+from ktms.ports.telemetry import Telemetry
+
+HEAD_BYTES_MAX = 16 * 1024
+"""A head of an SDK is under 1 kB, with a long trace context 4; a longer one is aiohttp's to judge."""
+
+BODY_BYTES_MAX = 256 * 1024
+"""Most conversations; a larger body comes in many reads, where the parsing of the head no longer counts."""
+
+HEADERS_MAX = 100
+"""As many as the general server takes."""
+
+WHOLE_WITHIN_S = 1.0
+"""A client sends head and body at once or in two writes; a slower one is aiohttp's to wait for."""
+
+AHEAD_BYTES_MAX = 64 * 1024
+"""What a client may send while its answer is under way; then it has to wait."""
+
+_HTTP11 = (1, 1)
+_END = b"\r\n\r\n"
+_ONCE = frozenset({b"host", b"content-length", b"authorization", b"x-api-key", b"content-type"})
+_ODD = frozenset({b"transfer-encoding", b"content-encoding", b"expect", b"upgrade", b"te", b"trailer"})
+
+
+def hot_routes(routes: Routes) -> Mapping[bytes, Handler]:
+    """Give the routes that the lane serves: POST on an exact target."""
+    return {target.encode(): methods["POST"] for target, methods in routes.items() if "POST" in methods}
+
+
+class Lanes:
+    """What all connections in the lane share, and which they are."""
+
+    def __init__(
+        self, *, hot: Mapping[bytes, Handler], dates: Dates, telemetry: Telemetry, head_s: float, idle_s: float
+    ) -> None:
+        self.hot = hot
+        self.starts = tuple(b"POST %b " % target for target in hot)
+        self.starts_max_bytes = max(map(len, self.starts), default=0)
+        self.dates = dates
+        self.telemetry = telemetry
+        self.head_s = head_s
+        self.idle_s = idle_s
+        self.leaving = False
+        self.closing = False
+        self.open: dict[FastLane, None] = {}
+
+    def close(self) -> None:
+        """Take no other request: connections without one under way end now, the others after it."""
+        self.leaving = self.closing = True
+        for lane in tuple(self.open):
+            lane.end_if_idle()
+
+    async def stop(self, grace_s: float) -> None:
+        """End all connections; a request under way has a moment for its last words."""
+        self.close()
+        running = [lane.task for lane in self.open if lane.task is not None]
+        if running:
+            await asyncio.wait(running, timeout=grace_s)
+        for lane in tuple(self.open):
+            lane.abort()
+
+
+class _WholeBody:
+    """A request body that has come."""
+
+    __slots__ = ("_bytes",)
+
+    def __init__(self, data: bytes) -> None:
+        self._bytes = data
+
+    def is_eof(self) -> bool:
+        """Say yes."""
+        return True
+
+    def read_nowait(self) -> bytes:
+        """Give it."""
+        return self._bytes
+
+    async def readany(self) -> bytes:
+        """Give the end: it was read."""
+        return b""
+
+
+class FastRequest:
+    """One request in the lane (`Inbound`)."""
+
+    __slots__ = ("_lane", "content", "content_length", "keep_alive", "raw_headers", "raw_path")
+
+    method = "POST"
+    version = _HTTP11
+
+    def __init__(self, lane: "FastLane", path: str, headers: RawHeaders, body: bytes, *, keeps: bool) -> None:
+        self._lane = lane
+        self.raw_path = path
+        self.raw_headers = headers
+        self.content = _WholeBody(body)
+        self.content_length: int | None = len(body)
+        self.keep_alive = keeps
+
+    @property
+    def transport(self) -> asyncio.Transport | None:
+        """The way back; None once the client has left."""
+        return self._lane.transport
+
+    @property
+    def writer(self) -> "FastLane":
+        """Where to wait while the way back is full."""
+        return self._lane
+
+    @property
+    def protocol(self) -> "FastLane":
+        """Where to see whether it is."""
+        return self._lane
+
+
+class _Head:
+    """One request head: collected by httptools, judged by `_parsed`, nothing decided in the callbacks.
+
+    `body_at` is where the body begins in the buffer.
+    """
+
+    __slots__ = ("body_at", "body_bytes", "handler", "headers", "keeps", "length", "odd", "seen", "target")
+
+    def __init__(self) -> None:
+        self.target = b""
+        self.headers: list[tuple[bytes, bytes]] = []
+        self.seen: set[bytes] = set()
+        self.length = b""
+        self.odd = False
+        self.keeps = False
+        self.handler: Handler | None = None
+        self.body_at = 0
+        self.body_bytes = 0
+
+    def on_url(self, target: bytes) -> None:
+        """Take the target, in one piece or several."""
+        self.target += target
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take one header."""
+        self.headers.append((name, value))
+        lowered = name.lower()
+        if lowered in _ONCE:
+            self.odd = self.odd or lowered in self.seen
+            self.seen.add(lowered)
+            if lowered == b"content-length":
+                self.length = value
+        elif lowered in _ODD:
+            self.odd = True
+
+
+class FastLane(asyncio.Protocol):
+    """One connection as long as it is in the lane; `general` makes the protocol it is handed over to."""
+
+    def __init__(self, lanes: Lanes, general: Callable[[], asyncio.Protocol]) -> None:
+        self._lanes = lanes
+        self._general = general
+        self._loop = asyncio.get_running_loop()
+        self._buffer = b""
+        self._head: _Head | None = None
+        self._begun = False
+        self._due = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._drained: asyncio.Future[None] | None = None
+        self.transport: asyncio.Transport | None = None
+        self.task: asyncio.Task[None] | None = None
+        self.writing_paused = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin; the first head has a deadline."""
+        self.transport = cast("asyncio.Transport", transport)  # uvloop's has no base
+        self._lanes.open[self] = None
+        if self._lanes.closing:
+            self.transport.close()
+            return
+        self._wait(self._lanes.head_s)
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes; serve a request that is whole, hand over what is not for the lane."""
+        self._buffer = self._buffer + data if self._buffer else data
+        if self.task is None:
+            self._proceed()
+        elif len(self._buffer) > AHEAD_BYTES_MAX and self.transport is not None:
+            self.transport.pause_reading()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End; a client that left cancels its call."""
+        del exc
+        self._part()
+        self.transport = None
+        if self.task is not None:
+            self.task.cancel()
+        if self._drained is not None and not self._drained.done():
+            self._drained.set_result(None)
+
+    def pause_writing(self) -> None:
+        """Note that the client does not read as fast as it is written to."""
+        self.writing_paused = True
+
+    def resume_writing(self) -> None:
+        """Wake who waits for the client."""
+        self.writing_paused = False
+        if self._drained is not None and not self._drained.done():
+            self._drained.set_result(None)
+
+    async def drain(self) -> None:
+        """Wait until the client takes bytes again."""
+        while self.writing_paused and self.transport is not None:
+            self._drained = self._loop.create_future()
+            await self._drained
+
+    def end_if_idle(self) -> None:
+        """Close unless a request is under way, or on its way."""
+        if self.task is None and self._head is None and self.transport is not None:
+            self.transport.close()
+
+    def abort(self) -> None:
+        """Close whatever is under way."""
+        if self.task is not None:
+            self.task.cancel()
+        if self.transport is not None:
+            self.transport.close()
+
+    # What follows decides.
+
+    def _proceed(self) -> None:
+        """Serve the next request if it is whole and plain, wait for the rest of it, or hand over."""
+        if self._head is None and not self._read_head():
+            return
+        assert self._head is not None
+        whole_bytes = self._head.body_at + self._head.body_bytes
+        if len(self._buffer) < whole_bytes:
+            return
+        head, data = self._head, self._buffer
+        self._head, self._buffer = None, data[whole_bytes:]
+        self._serve(head, data[head.body_at : whole_bytes])
+
+    def _read_head(self) -> bool:
+        """Read the head, once; False while there is more to come of it, or the connection was handed over."""
+        lanes, data = self._lanes, self._buffer
+        if not data.startswith(lanes.starts):
+            may_become = len(data) < lanes.starts_max_bytes and any(
+                start.startswith(data) for start in lanes.starts
+            )
+            if not may_become:
+                self._hand_over()
+            return False
+        end = data.find(_END)
+        if end < 0:
+            if len(data) > HEAD_BYTES_MAX or b"\n\n" in data:
+                self._hand_over()
+            elif not self._begun:
+                self._begun = True
+                self._wait(lanes.head_s)
+            return False
+        self._head = _parsed(data[: end + len(_END)], lanes.hot) if end <= HEAD_BYTES_MAX else None
+        if self._head is None:
+            self._hand_over()
+            return False
+        self._wait(WHOLE_WITHIN_S)
+        return True
+
+    def _serve(self, head: "_Head", body: bytes) -> None:
+        keeps = head.keeps and not self._lanes.leaving
+        request = FastRequest(self, head.target.decode(), tuple(head.headers), body, keeps=keeps)
+        assert head.handler is not None
+        self._begun = False
+        self.task = self._loop.create_task(self._answer(head.handler, request))
+
+    async def _answer(self, handler: Handler, request: FastRequest) -> None:
+        try:
+            reply = await handler(request)
+        except Exception as error:  # noqa: BLE001 - the boundary: our mistake becomes a 500 and a line in the log
+            self._lanes.telemetry.event("error", "internal_error", kind=type(error).__name__, where="door")
+            cause = problem(ErrorCode.INTERNAL_ERROR, "An internal error; it has been logged.")
+            reply = refusal(request, self._lanes.dates, cause, keeps=False)
+        finally:
+            self.task = None
+        transport = self.transport
+        if transport is None:
+            return
+        if reply.body is not None:
+            transport.write(reply.head + reply.body)
+        if not reply.keeps or self._lanes.closing:
+            transport.close()
+            return
+        self._wait(self._lanes.idle_s)
+        if self._buffer:
+            transport.resume_reading()
+            self._proceed()
+
+    def _hand_over(self) -> None:
+        """Give the connection to aiohttp, with the bytes that nobody has acted upon."""
+        transport, data = self.transport, self._buffer
+        assert transport is not None
+        self._part()
+        self.transport, self._buffer = None, b""
+        general = self._general()
+        transport.set_protocol(general)
+        general.connection_made(transport)
+        if self.writing_paused:
+            general.pause_writing()
+        general.data_received(data)
+
+    def _part(self) -> None:
+        self._lanes.open.pop(self, None)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _wait(self, seconds: float) -> None:
+        """Move the deadline; the timer itself looks at it when it fires, so moving is a store."""
+        now = self._loop.time()
+        self._due = now + seconds
+        if self._timer is None or self._timer.when() > self._due:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = self._loop.call_at(self._due, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        if self.task is not None:
+            self._timer = self._loop.call_later(self._lanes.idle_s, self._look)
+        elif self._loop.time() < self._due:
+            self._timer = self._loop.call_at(self._due, self._look)
+        elif self._head is not None:
+            self._hand_over()  # the body is slow: there are rules for that
+        elif self.transport is not None:
+            self.transport.close()
+
+
+def _parsed(data: bytes, hot: Mapping[bytes, Handler]) -> _Head | None:
+    """Parse one head strictly; None where it is not one for the lane."""
+    head = _Head()
+    parser = httptools.HttpRequestParser(head)
+    try:
+        parser.feed_data(data)
+    except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+        return None
+    head.handler = hot.get(head.target)
+    if head.handler is None or head.odd or len(head.headers) > HEADERS_MAX or parser.get_http_version() != "1.1":
+        return None
+    if b"host" not in head.seen or not head.length.isdigit() or int(head.length) > BODY_BYTES_MAX:
+        return None
+    head.keeps = parser.should_keep_alive()
+    head.body_at, head.body_bytes = len(data), int(head.length)
+    return head

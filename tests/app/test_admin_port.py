@@ -1,0 +1,46 @@
+import grpc
+import pytest
+
+from ktms.api.admin_grpc.gen.admin_pb2 import ListKeysRequest
+from ktms.api.admin_grpc.gen.admin_pb2_grpc import AdminServiceStub
+from ktms.app.admin_port import admin_port
+from ktms.app.failed import StartFailed
+from ktms.app.production import Production
+from ktms.config.address import Address
+from ktms.config.settings import AdminTls
+from ktms.domain.access.key_form import KeyKind, make_key
+from tests.e2e.ports import any_port, listens, occupied
+
+pytestmark = pytest.mark.service
+
+LOOPBACK = "127.0.0.1"
+
+
+async def test_it_serves_the_stores_of_its_gateway_inside_the_block(real: Production) -> None:
+    token = make_key(KeyKind.ADMIN, real.entropy.token_bytes)
+    assert await real.keys.bootstrap(token)
+    async with admin_port(real, Address(LOOPBACK, any_port())) as port:
+        async with grpc.aio.insecure_channel(f"{LOOPBACK}:{port}") as channel:
+            stub = AdminServiceStub(channel)
+            answer = await stub.ListKeys(ListKeysRequest(), metadata=(("authorization", f"Bearer {token}"),))
+            assert list(answer.keys) == []
+    assert not listens(port)
+
+
+async def test_a_taken_port_is_told_in_one_line(real: Production) -> None:
+    with occupied() as port, pytest.raises(StartFailed, match=str(port)):
+        async with admin_port(real, Address(LOOPBACK, port)):
+            pass
+
+
+async def test_an_open_port_in_plain_text_is_refused(real: Production) -> None:
+    with pytest.raises(StartFailed, match="TLS"):
+        async with admin_port(real, Address("0.0.0.0", any_port())):
+            pass
+
+
+async def test_certificates_that_are_not_there_are_named(real: Production, tmp_path) -> None:  # type: ignore[no-untyped-def]  # pytest's own
+    tls = AdminTls(tmp_path / "no.crt", tmp_path / "no.key")
+    with pytest.raises(StartFailed, match="no.crt"):
+        async with admin_port(real, Address(LOOPBACK, any_port()), tls=tls):
+            pass

@@ -1,0 +1,113 @@
+import asyncio
+import logging
+from collections.abc import Callable
+
+import pytest
+
+from ktms.adapters.postgres.encryption_state import KeyringMismatch
+from ktms.adapters.postgres.migration_files import read_migrations, shipped_folder
+from ktms.app import production as module
+from ktms.app.production import Production, World, production
+from ktms.domain.access.actor import Actor, Role
+from ktms.domain.access.keyring import Keyring
+from ktms.domain.catalogue import ClientKeySpec
+from ktms.ports.catalogue import StoreAway
+from tests.app.conftest import Log
+from tests.conftest import Gate
+from tests.engine.rig import CATALOGUE
+
+pytestmark = pytest.mark.service
+
+TEST = Actor("test", Role.OWNER)
+MakeWorld = Callable[[str], World]
+
+
+async def test_a_database_is_prepared_once(world_of: MakeWorld, bare_dsn: str) -> None:
+    async with production(world_of(bare_dsn)) as opened:
+        assert len(await opened.prepare_database()) == len(read_migrations(shipped_folder()))
+        assert await opened.prepare_database() == ()
+
+
+async def test_what_the_admin_plane_stores_the_engine_reads(real: Production) -> None:
+    await real.config.apply(CATALOGUE, actor=TEST, prune=False, dry_run=False)
+    found = await real.ports.catalogue.snapshot()
+    assert (found.version, "cloudy" in found.names) == (1, True)
+    assert [key.secret.reveal() for key in found.vendors[0].keys] == ["sk-alpha-key-one", "sk-alpha-key-two"]
+    key, _ = await real.keys.create(ClientKeySpec("second", "default"), actor=TEST)
+    assert key.id in await real.ports.keys.find([key.id])
+
+
+async def test_news_of_the_admin_plane_reach_the_engine(real: Production) -> None:
+    async def first() -> object:
+        async for news in real.ports.changes.listen():
+            return news
+        return None
+
+    async with asyncio.TaskGroup() as group, asyncio.timeout(10):
+        hearing = group.create_task(first())
+        number = 0
+        while not hearing.done():  # applied again and again: nobody tells when it has begun to listen
+            number += 1
+            await real.keys.create(ClientKeySpec(f"key-{number}", "default"), actor=TEST)
+            listed = await real.keys.list()
+            await real.keys.revoke(listed[-1].id, actor=TEST)
+    assert hearing.result() is not None
+
+
+async def test_the_metrics_page_is_that_of_its_telemetry(real: Production) -> None:
+    real.telemetry.call_started()
+    assert b"ktms_in_flight 1.0" in real.ports.exposition()
+
+
+async def test_a_database_that_is_away_keeps_nobody_from_opening(
+    world_of: MakeWorld, gated_bare_dsn: str, postgres_gate: Gate
+) -> None:
+    await postgres_gate.close()
+    async with production(world_of(gated_bare_dsn)) as opened:
+        with pytest.raises(StoreAway):
+            await opened.ports.catalogue.version()
+
+
+async def test_a_database_is_awaited_until_it_answers(
+    world_of: MakeWorld, gated_bare_dsn: str, postgres_gate: Gate, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "DATABASE_RETRY_S", 0.02)
+    await postgres_gate.close()
+    async with production(world_of(gated_bare_dsn)) as opened:
+        async with asyncio.TaskGroup() as group:
+            waiting = group.create_task(opened.await_database())
+            with pytest.raises(StoreAway):
+                await opened.ports.catalogue.version()
+            assert not waiting.done()
+            await postgres_gate.open()
+        assert await opened.ports.catalogue.version() == 0
+    assert "database_away_at_start" in log.text
+
+
+async def test_another_keyring_is_refused(world_of: MakeWorld, bare_dsn: str) -> None:
+    world = world_of(bare_dsn)
+    async with production(world) as opened:
+        await opened.prepare_database()
+    other = Keyring({key_id: bytes(reversed(world.keyring.key(key_id))) for key_id in world.keyring.ids})
+    async with production(World(**{**_members(world), "keyring": other})) as opened:  # type: ignore[arg-type]  # members by name
+        with pytest.raises(KeyringMismatch):
+            await opened.prepare_database()
+
+
+async def test_what_libraries_log_is_taken_inside_the_block_alone(
+    world_of: MakeWorld, bare_dsn: str, log: Log
+) -> None:
+    before = list(logging.getLogger().handlers)
+    async with production(world_of(bare_dsn)):
+        logging.getLogger("some.library").warning("it said %s", "the-secret")
+    assert logging.getLogger().handlers == before
+    assert '"event":"library"' in log.text
+    assert "the-secret" not in log.text
+
+
+async def test_nothing_of_the_address_of_the_database_is_shown(world_of: MakeWorld, bare_dsn: str) -> None:
+    assert bare_dsn not in repr(world_of(bare_dsn))
+
+
+def _members(world: World) -> dict[str, object]:
+    return {name: getattr(world, name) for name in World.__dataclass_fields__}

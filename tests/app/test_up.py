@@ -1,0 +1,66 @@
+"""The steps of `up` that need no database; the whole of it is told by the tests from outside (e2e)."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from ktms.app.assemble import GatewaySettings
+from ktms.app.failed import StartFailed
+from ktms.app.options import UpOptions
+from ktms.app.up import _has_a_place, _open_port, _read, _refuse_taken
+from ktms.config.address import Address
+from ktms.config.settings import Settings
+from ktms.domain.snapshot import Model
+from tests.api.house import House
+from tests.e2e.ports import any_port, occupied
+from tests.engine.rig import CATALOGUE, snapshot
+
+
+@pytest.fixture
+async def house() -> AsyncIterator[House]:
+    made = House(GatewaySettings(), CATALOGUE)
+    yield made
+    await made.gateway.stop()
+
+
+def settings(port: int) -> Settings:
+    return Settings(http_addr=Address("127.0.0.1", port))
+
+
+async def test_the_usual_port_is_opened_where_it_is_free(house: House) -> None:
+    port = any_port()
+    assert await _open_port(house.gateway, UpOptions(), settings(port)) == (port, ())
+
+
+async def test_the_next_free_port_is_opened_where_it_is_taken_and_its_owner_told(house: House) -> None:
+    with occupied() as port:
+        opened, (note,) = await _open_port(house.gateway, UpOptions(), settings(port))
+    assert opened > port
+    assert f"{port} is taken by " in note
+
+
+async def test_a_port_asked_for_is_opened_or_none(house: House) -> None:
+    with occupied() as port, pytest.raises(StartFailed, match=f"port {port} is taken by .*: stop it"):
+        await _open_port(house.gateway, UpOptions(port=port), settings(any_port()))
+
+
+def test_a_taken_port_is_told_before_anything_runs() -> None:
+    with occupied() as port, pytest.raises(StartFailed, match=f"port {port} is taken"):
+        _refuse_taken(port)
+    _refuse_taken(None)
+    _refuse_taken(any_port())
+
+
+def test_a_wrong_file_is_told_line_by_line(tmp_path: Path) -> None:
+    path = tmp_path / "gateway.yaml"
+    path.write_text("version: 1\nmodels:\n  - {name: m, targets: [{vendor: nobody, model: x}]}\n")
+    with pytest.raises(StartFailed, match=r"gateway.yaml:3:"):
+        _read(path)
+
+
+@pytest.mark.parametrize(("name", "served"), [("cloudy", True), ("homely", True), ("nowhere", False)])
+def test_only_models_that_something_serves_are_shown(name: str, served: bool) -> None:
+    model = snapshot().names[name]
+    assert isinstance(model, Model)
+    assert _has_a_place(model) == served
