@@ -1,7 +1,9 @@
+from pathlib import Path
+
 import grpc
 import pytest
 
-from ktms.api.admin_grpc.gen.admin_pb2 import ListKeysRequest
+from ktms.api.admin_grpc.gen.admin_pb2 import ListClientKeysRequest
 from ktms.api.admin_grpc.gen.admin_pb2_grpc import AdminServiceStub
 from ktms.app.admin_port import admin_port
 from ktms.app.failed import StartFailed
@@ -9,6 +11,7 @@ from ktms.app.production import Production
 from ktms.config.address import Address
 from ktms.config.settings import AdminTls
 from ktms.domain.access.key_form import KeyKind, make_key
+from tests.api.admin_grpc.stage import Stub
 from tests.e2e.ports import any_port, listens, occupied
 
 pytestmark = pytest.mark.service
@@ -19,11 +22,13 @@ LOOPBACK = "127.0.0.1"
 async def test_it_serves_the_stores_of_its_gateway_inside_the_block(real: Production) -> None:
     token = make_key(KeyKind.ADMIN, real.entropy.token_bytes)
     assert await real.keys.bootstrap(token)
+    bearer = (("authorization", f"Bearer {token}"),)
     async with admin_port(real, Address(LOOPBACK, any_port())) as port:
+        assert listens(port)
         async with grpc.aio.insecure_channel(f"{LOOPBACK}:{port}") as channel:
-            stub = AdminServiceStub(channel)
-            answer = await stub.ListKeys(ListKeysRequest(), metadata=(("authorization", f"Bearer {token}"),))
-            assert list(answer.keys) == []
+            stub: Stub = AdminServiceStub(channel)
+            answer = await stub.ListClientKeys(ListClientKeysRequest(), metadata=bearer)
+    assert list(answer.keys) == []
     assert not listens(port)
 
 
@@ -39,8 +44,8 @@ async def test_an_open_port_in_plain_text_is_refused(real: Production) -> None:
             pass
 
 
-async def test_certificates_that_are_not_there_are_named(real: Production, tmp_path) -> None:  # type: ignore[no-untyped-def]  # pytest's own
+async def test_certificates_that_are_not_there_are_named(real: Production, tmp_path: Path) -> None:
     tls = AdminTls(tmp_path / "no.crt", tmp_path / "no.key")
-    with pytest.raises(StartFailed, match="no.crt"):
+    with pytest.raises(StartFailed, match=r"no\.crt"):
         async with admin_port(real, Address(LOOPBACK, any_port()), tls=tls):
             pass

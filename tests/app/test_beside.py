@@ -14,8 +14,11 @@ UP = (Gauge.DEPENDENCY_UP, "redis")
 
 
 async def watched(probe: RedisProbe, telemetry: MemoryTelemetry, seen: Callable[[], bool]) -> None:
+    async def watch() -> None:
+        await watch_redis(probe, telemetry)()
+
     async with asyncio.TaskGroup() as group, asyncio.timeout(10):
-        watching = group.create_task(watch_redis(probe, telemetry)())
+        watching = group.create_task(watch())
         while not seen():  # noqa: ASYNC110 - the loop tells nobody
             await asyncio.sleep(0)
         watching.cancel()
