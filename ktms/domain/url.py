@@ -12,7 +12,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 LENGTH_MAX = 2048
 """Longer base URLs are mistakes; the bound keeps the pattern's work small."""
 
-PORT_MAX = 65_535
+PORT_MAX = 65_535  # ports are 16 bits (RFC 9293, 3.1)
 
 _HOST_MAX = 253  # RFC 1035, 2.3.4
 _LABEL = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?")

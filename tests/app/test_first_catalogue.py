@@ -1,11 +1,23 @@
 """What is made of the engines found, beside what is stored already."""
 
+from contextlib import AsyncExitStack
 from dataclasses import replace
 
 from ktms.adapters.discovery.found import EngineFacts, EngineModel, Found, found
-from ktms.app.first_catalogue import registered, undeclared
-from ktms.domain.catalogue import Catalogue, ChainSpec, EngineKind, ModelSpec, NodeSpec, TargetSpec
+from ktms.adapters.discovery.look import PORTS
+from ktms.app.first_catalogue import Wanted, look_around, registered, undeclared
+from ktms.domain.catalogue import (
+    Catalogue,
+    ChainSpec,
+    EngineKind,
+    ModelSpec,
+    NodeSpec,
+    TargetSpec,
+    VendorKind,
+    VendorSpec,
+)
 from ktms.domain.ids import LOCAL
+from tests.e2e.ports import listens
 
 CLOUD = TargetSpec("cloud", "big")
 
@@ -84,4 +96,41 @@ def test_a_found_engine_that_is_gone_is_switched_off() -> None:
     assert [(node.name, node.enabled) for node in made.nodes] == [
         ("llamacpp-8081", True),
         ("llamacpp-8082", False),
+    ]
+
+
+async def looked(stored: Catalogue, *, demo: bool = True) -> Wanted:
+    """Look around a machine on which all usual ports are ours, so that nothing is found."""
+    async with AsyncExitStack() as opened:
+        return await look_around(stored, own_ports=PORTS, demo=demo, opened=opened)
+
+
+async def test_where_nothing_is_found_a_demo_node_is_there_to_try() -> None:
+    wanted = await looked(Catalogue())
+    assert [node.engine for node in wanted.catalogue.nodes] == [EngineKind.DEMO]
+    assert len(wanted.catalogue.models) == 1
+    assert "demo" in wanted.notes[0]
+
+
+async def test_a_demo_node_answers_while_it_is_opened() -> None:
+    async with AsyncExitStack() as opened:
+        wanted = await look_around(Catalogue(), own_ports=PORTS, demo=True, opened=opened)
+        port = int(wanted.catalogue.nodes[0].url.rpartition(":")[2])
+        assert listens(port)
+    assert not listens(port)
+
+
+async def test_a_demo_node_that_nobody_wants_is_not_there() -> None:
+    vendor = VendorSpec("cloud", VendorKind.OPENAI, "https://api.example.com/v1")
+    declared = NodeSpec("gpu", "http://10.0.0.1:8000", (), engine=EngineKind.VLLM)
+    for stored in (Catalogue(vendors=(vendor,)), Catalogue(nodes=(declared,))):
+        assert (await looked(stored)).catalogue == Catalogue()
+    assert (await looked(Catalogue(), demo=False)).catalogue == Catalogue()
+
+
+async def test_engines_that_are_gone_leave_room_for_the_demo_node() -> None:
+    wanted = await looked(after_first())
+    assert [(node.engine, node.enabled) for node in wanted.catalogue.nodes] == [
+        (EngineKind.DEMO, True),
+        (EngineKind.LLAMACPP, False),
     ]

