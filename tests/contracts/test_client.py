@@ -9,16 +9,16 @@ from contextlib import asynccontextmanager
 from typing import Protocol
 
 import pytest
-from aiohttp import web
 
 from ktms.adapters.memory.client import MemoryClient
 from ktms.adapters.memory.telemetry import MemoryTelemetry
 from ktms.adapters.system.clock import SystemClock
+from ktms.api.inbound import Inbound
 from ktms.api.listener import Listener, ListenerSettings
 from ktms.api.openai.stream_client import StreamClient
-from ktms.api.wire import Dates
+from ktms.api.wire import Dates, Reply
 from ktms.ports.client import Client
-from tests.world.client import RawClient, get
+from tests.world.client import RawClient, get, post
 from tests.world.real import RealGround
 
 HEADERS = (("X-Request-Id", "id-1"), ("X-KTMS-Model", "small"))
@@ -101,22 +101,22 @@ class PeerAtASocket:
 
 
 @asynccontextmanager
-async def at_a_socket() -> AsyncIterator[PeerAtASocket]:
+async def at_a_socket(request_bytes: bytes) -> AsyncIterator[PeerAtASocket]:
     """Serve one request whose handler lends its client to the test, and ends with it."""
     dates, over = Dates(SystemClock()), asyncio.Event()
     lent: asyncio.Future[StreamClient] = asyncio.get_running_loop().create_future()
 
-    async def handler(request: web.BaseRequest) -> web.StreamResponse:
+    async def handler(request: Inbound) -> Reply:
         client = StreamClient(request, dates)
         lent.set_result(client)
         await over.wait()
-        return client.response()
+        return client.reply()
 
-    listener = Listener({"/": {"GET": handler}}, dates, ListenerSettings(), MemoryTelemetry())
+    listener = Listener({"/": {"GET": handler, "POST": handler}}, dates, ListenerSettings(), MemoryTelemetry())
     port = await listener.start("127.0.0.1", 0)
     ground = RealGround()
     raw = await ground.connect("127.0.0.1", port, lambda: RawClient(ground))
-    raw.send(get("/"))
+    raw.send(request_bytes)
     try:
         yield PeerAtASocket(await lent, raw)
     finally:
@@ -125,12 +125,13 @@ async def at_a_socket() -> AsyncIterator[PeerAtASocket]:
         await listener.stop()
 
 
-@pytest.fixture(params=["memory", "socket"])
+@pytest.fixture(params=["memory", "aiohttp", "fast lane"])
 async def peer(request: pytest.FixtureRequest) -> AsyncIterator[Peer]:
     if request.param == "memory":
         yield PeerInMemory()
         return
-    async with at_a_socket() as made:
+    # Of the port's two ways, a GET takes the general one, a POST the lane.
+    async with at_a_socket(get("/") if request.param == "aiohttp" else post("/", b"{}")) as made:
         yield made
 
 
