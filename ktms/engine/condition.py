@@ -38,7 +38,10 @@ class Condition:
     def usable_key(self, vendor: Vendor) -> VendorKey | None:
         """Give the first key of a vendor that does not rest; None when all do."""
         now = self._clock.monotonic()
-        return next((key for key in vendor.keys if not self._rests.resting(key.id, now)), None)
+        for key in vendor.keys:
+            if not self._rests.resting(key.id, now):
+                return key
+        return None
 
     def rest(self, who: str, seconds: float) -> None:
         """Rest a target or a vendor key, be it the last one: asking again would only make it worse."""

@@ -50,15 +50,15 @@ class Drain:
         """Refuse new calls from here on."""
         self.phase = Phase.CLOSED
 
-    def entered(self) -> None:
-        """Count the call of the current task."""
+    def entered(self) -> asyncio.Task[object]:
+        """Count the call of the current task, and give that task: what `left` wants to have back."""
         task = asyncio.current_task()
         assert task is not None, "a call runs in a task"
         self._calls[task] = None
+        return task
 
-    def left(self) -> None:
-        """Count the call of the current task off."""
-        task = asyncio.current_task()
+    def left(self, task: asyncio.Task[object]) -> None:
+        """Count the call of this task off."""
         assert task in self._calls, "a call left that never entered"
         del self._calls[task]
         if not self._calls and self._quiet is not None and not self._quiet.done():

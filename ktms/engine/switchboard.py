@@ -61,7 +61,7 @@ class Switchboard:
         trail = Trail(call)
         result: Result | None = None
         parts.telemetry.call_started()
-        parts.drain.entered()
+        task = parts.drain.entered()
         try:
             result = await self._answer(call, client, trail)
         except CallFailed as failure:
@@ -69,13 +69,13 @@ class Switchboard:
         except asyncio.CancelledError:
             if not parts.drain.cutting:
                 raise
-            _keep_alive_to_tell()
+            task.uncancel()  # its last act is to tell its client
             result = self._failed(_DRAINING, trail)
         except Exception as error:  # noqa: BLE001 - the boundary: our mistake becomes a 500 and a line in the log
             parts.telemetry.event("error", "internal_error", kind=type(error).__name__, where=_where(error))
             result = self._failed(_INTERNAL, trail)
         finally:
-            parts.drain.left()
+            parts.drain.left(task)
             parts.books.call(trail, result)
         return result
 
@@ -129,13 +129,6 @@ class Switchboard:
             trail.stream.fail(cause)
             return Streamed(cause)
         return Failed(trail.headers(self._parts.clock.monotonic()), cause)
-
-
-def _keep_alive_to_tell() -> None:
-    """Take back the cancellation of the current task: its last act is to tell its client."""
-    task = asyncio.current_task()
-    assert task is not None
-    task.uncancel()
 
 
 def _where(error: Exception) -> str:

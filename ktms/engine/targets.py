@@ -27,42 +27,34 @@ class Targets:
     """Makes targets; one per snapshot, so that nothing of an older one lives on."""
 
     def __init__(self) -> None:
-        self._prologues: dict[tuple[int, str, Route, bool], Prologue] = {}
+        self._clouds: dict[tuple[int, str, Route, bool], Target] = {}
+        self._prologues: dict[tuple[int, Route, bool], Prologue] = {}
         self._kept: list[object] = []  # objects whose id() is a key above stay alive as long as it
 
     def cloud(
         self, step: CloudTarget, model: Model, key: VendorKey | None, route: Route, facts: CallFacts
     ) -> Target:
-        """Make the target for one model on one vendor, with one of its keys."""
-        vendor = step.vendor
-        shape = vendor_shape(vendor.kind)
+        """Give the target for one model on one vendor, with one of its keys; the same for all calls alike."""
         known = (id(step), "" if key is None else key.id, route, facts.streamed)
-        prologue = self._prologues.get(known)
-        if prologue is None:
-            auth = () if key is None else shape.auth_headers(key.secret)
-            prologue = self._keep(
-                known, step, _prologue(shape, vendor.origin.base_path, route, facts, (*auth, *vendor.headers))
-            )
-        return Target(
-            vendor=vendor.name,
-            node=None,
-            vendor_model=step.vendor_model,
-            key_id=None if key is None else key.id,
-            origin=vendor.origin,
-            prologue=prologue,
-            timers=cloud_timers(step, model, streamed=facts.streamed, max_tokens=facts.max_tokens),
-            asks_usage=shape.asks_usage,
-            secret=None if key is None else key.secret,
-        )
+        target = self._clouds.get(known)
+        if target is None:
+            target = _cloud(step, model, key, route, facts)
+            if len(self._clouds) < PROLOGUES_MAX:
+                self._clouds[known] = target
+                self._kept.append(step)
+        return target
 
     def node(self, node: Node, vendor_model: VendorModel, model: Model, route: Route, facts: CallFacts) -> Target:
         """Make the target for one model on one of our machines."""
         shape = node_shape(node.engine)
-        known = (id(node), "", route, facts.streamed)
+        known = (id(node), route, facts.streamed)
         prologue = self._prologues.get(known)
         if prologue is None:
             auth = () if node.token is None else shape.auth_headers(node.token)
-            prologue = self._keep(known, node, _prologue(shape, node.origin.base_path, route, facts, auth))
+            prologue = _prologue(shape, node.origin.base_path, route, facts, auth)
+            if len(self._prologues) < PROLOGUES_MAX:
+                self._prologues[known] = prologue
+                self._kept.append(node)
         return Target(
             vendor=LOCAL,
             node=node.name,
@@ -75,11 +67,22 @@ class Targets:
             secret=node.token,
         )
 
-    def _keep(self, known: tuple[int, str, Route, bool], owner: object, prologue: Prologue) -> Prologue:
-        if len(self._prologues) < PROLOGUES_MAX:
-            self._prologues[known] = prologue
-            self._kept.append(owner)
-        return prologue
+
+def _cloud(step: CloudTarget, model: Model, key: VendorKey | None, route: Route, facts: CallFacts) -> Target:
+    vendor = step.vendor
+    shape = vendor_shape(vendor.kind)
+    auth = () if key is None else shape.auth_headers(key.secret)
+    return Target(
+        vendor=vendor.name,
+        node=None,
+        vendor_model=step.vendor_model,
+        key_id=None if key is None else key.id,
+        origin=vendor.origin,
+        prologue=_prologue(shape, vendor.origin.base_path, route, facts, (*auth, *vendor.headers)),
+        timers=cloud_timers(step, model, streamed=facts.streamed),
+        asks_usage=shape.asks_usage,
+        secret=None if key is None else key.secret,
+    )
 
 
 def _prologue(shape: Shape, base_path: str, route: Route, facts: CallFacts, headers: Headers) -> Prologue:

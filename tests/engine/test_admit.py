@@ -326,3 +326,14 @@ async def test_whether_the_store_answers_is_known_and_told(house: Gatehouse) -> 
     await house.admission.reverify()
     assert (house.admission.store_answers, house.telemetry.gauges[up]) == (False, 0)
     assert house.telemetry.failures == [(Dependency.POSTGRES, "find_keys", "away")]
+
+
+async def test_a_slow_answer_about_one_key_is_as_old_as_its_question_too(house: Gatehouse) -> None:
+    house.keys.door.clear()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(house.admit())
+        await after(2.5)
+        house.keys.door.set()
+    await after(8)
+    await house.admit()
+    assert len(house.keys.asked) == 2

@@ -350,3 +350,8 @@ async def test_completions_and_embeddings_are_asked_on_their_own_paths(rig: Rig)
     shot = await ask(rig, (Head(200, JSON), body), route=Route.EMBEDDINGS)
     assert shot.status is AttemptStatus.OK
     assert rig.upstream.exchanges[0].request.prologue.path == "/v1/embeddings"
+
+
+async def test_a_last_event_without_its_blank_line_ends_a_stream_well(rig: Rig) -> None:
+    shot, client = await ask_stream(rig, (Head(200, EVENTS), C("a"), F("stop").rstrip(b"\n")))
+    assert (shot.status, client.body.endswith(DONE)) == (AttemptStatus.OK, True)

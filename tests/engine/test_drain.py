@@ -24,9 +24,9 @@ async def test_quiet_waits_for_the_last_call() -> None:
     drain, go = Drain(), asyncio.Event()
 
     async def call() -> None:
-        drain.entered()
+        task = drain.entered()
         await go.wait()
-        drain.left()
+        drain.left(task)
 
     async with asyncio.TaskGroup() as group:
         for _ in range(3):
@@ -47,13 +47,13 @@ async def test_cut_interrupts_each_call_still_under_way() -> None:
     drain, ends = Drain(), []
 
     async def call() -> None:
-        drain.entered()
+        task = drain.entered()
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
             ends.append(drain.cutting)
         finally:
-            drain.left()
+            drain.left(task)
 
     async with asyncio.TaskGroup() as group:
         for _ in range(2):
@@ -64,17 +64,19 @@ async def test_cut_interrupts_each_call_still_under_way() -> None:
 
 
 async def test_leaving_twice_is_our_mistake() -> None:
+    task = asyncio.current_task()
+    assert task is not None
     with pytest.raises(AssertionError):
-        Drain().left()
+        Drain().left(task)
 
 
 async def test_quiet_ends_with_the_last_call_also_when_others_begin_meanwhile() -> None:
     drain, gates = Drain(), [asyncio.Event() for _ in range(3)]
 
     async def call(gate: asyncio.Event) -> None:
-        drain.entered()
+        task = drain.entered()
         await gate.wait()
-        drain.left()
+        drain.left(task)
 
     async with asyncio.TaskGroup() as group:
         group.create_task(call(gates[0]))
@@ -95,9 +97,9 @@ async def test_quiet_may_be_given_up_and_asked_again() -> None:
     drain, go = Drain(), asyncio.Event()
 
     async def call() -> None:
-        drain.entered()
+        task = drain.entered()
         await go.wait()
-        drain.left()
+        drain.left(task)
 
     async with asyncio.TaskGroup() as group:
         group.create_task(call())

@@ -107,6 +107,7 @@ async def test_calls_beyond_the_bound_are_refused_early() -> None:
     async with asyncio.TaskGroup() as group:
         running = [group.create_task(rig.handle(rig.call())) for _ in range(2)]
         await settle()
+        assert not any(call.done() for call in running), "as many as the bound are taken"
         end = cause(await rig.handle(rig.call()))
         for call in running:
             call.cancel()
@@ -220,3 +221,30 @@ async def test_times_on_the_record_make_the_whole(rig: Rig) -> None:
     await rig.handle(call)
     (record,) = rig.telemetry.calls
     assert (record.total_s, record.upstream_s, record.queue_s) == (0.5, 0, 0)
+
+
+async def test_an_ended_stream_gets_no_comment_afterwards(rig: Rig) -> None:
+    client = MemoryClient()
+    rig.says("alpha", stream("a"))
+    await rig.handle(rig.call(stream=True), client)
+    written = len(client.pieces)
+    await after(100)
+    assert len(client.pieces) == written
+
+
+async def test_a_call_whose_client_left_sends_no_comment_afterwards(rig: Rig) -> None:
+    client = MemoryClient()
+    rig.says("alpha", (Silence(),))
+    async with asyncio.TaskGroup() as group:
+        call = group.create_task(rig.handle(rig.call(stream=True), client))
+        await settle()
+        call.cancel()
+    await after(100)
+    assert client.headers is None
+
+
+async def test_a_code_that_a_vendor_made_up_is_not_written_into_the_log(rig: Rig) -> None:
+    body = b'{"error": {"message": "no", "code": "the_prompt_was_hi"}}'
+    rig.says("alpha", (Head(422, ()), body))
+    assert cause(await rig.handle(rig.call())).code == "the_prompt_was_hi"
+    assert "the_prompt_was_hi" not in repr(rig.telemetry)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from ktms.adapters.memory.upstream import Fail, Head, Pause, Silence
+from ktms.adapters.memory.upstream import Fail, Head, Pause, Script, Silence
 from ktms.domain.errors import ErrorCode, Problem
 from ktms.domain.routing.breaker import FAILURES_MAX, OPEN_S
 from ktms.domain.routing.outcome import FailureKind
@@ -213,3 +213,31 @@ async def test_a_machine_whose_breaker_is_open_is_passed_over_for_another(rig: R
     before = rig.dialled.count("mac-1")
     assert story(await rig.handle(rig.call("homely"))) == "local/mac-2:ok"
     assert rig.dialled.count("mac-1") == before
+
+
+@pytest.mark.parametrize("between", [refusal(400), refusal(429, retry_after="0"), whole()])
+async def test_an_answer_of_any_kind_shows_that_a_vendor_lives(rig: Rig, between: Script) -> None:
+    failures = [refusal(500)] * (FAILURES_MAX - 1)
+    rig.says("alpha", *failures, between, *failures, whole())
+    rig.says("beta", whole())
+    for _ in range(2 * FAILURES_MAX - 1):
+        await rig.handle(rig.call())
+    assert story(await rig.handle(rig.call())) == "alpha:ok"
+
+
+async def test_machines_whose_breakers_are_all_open_are_told_as_such_and_when_to_come_back(rig: Rig) -> None:
+    for name in ("mac-1", "mac-2"):
+        rig.says(name, refusal(500))
+    for _ in range(FAILURES_MAX):
+        await rig.handle(rig.call("homely"))
+    await after(10)
+    end = cause(await rig.handle(rig.call("homely")))
+    assert (end.code, end.retry_after_s) == (ErrorCode.NO_NODE_AVAILABLE, OPEN_S - 10)
+    assert "local:open" in end.message
+
+
+async def test_a_credential_that_a_vendor_repeats_is_not_passed_on(rig: Rig) -> None:
+    rig.says("alpha", refusal(400, "your key sk-alpha-key-one may not do that"))
+    end = cause(await rig.handle(rig.call()))
+    assert end.status == 400
+    assert "alpha-key-one" not in end.message

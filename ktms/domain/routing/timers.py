@@ -71,13 +71,7 @@ def overridden(defaults: TimeoutSpec, own: TimeoutSpec) -> TimeoutSpec:
     )
 
 
-def cloud_timers(
-    target: CloudTarget,
-    model: Model,
-    *,
-    streamed: bool,
-    max_tokens: int | None,  # noqa: ARG001  # a vendor's speed is not known; both kinds of target are asked alike
-) -> Timers:
+def cloud_timers(target: CloudTarget, model: Model, *, streamed: bool) -> Timers:
     """Give the timers of one attempt at a vendor; the vendor's own settings and then the model's win."""
     spec = overridden(target.timeouts, model.timeouts)
     first_token_s = CLOUD_FIRST_TOKEN_S if streamed else CLOUD_HEAD_S

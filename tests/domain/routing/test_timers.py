@@ -41,7 +41,7 @@ def made(vendor: TimeoutSpec = UNSAID, model: TimeoutSpec = UNSAID) -> tuple[Clo
 
 def cloud(*, streamed: bool, vendor: TimeoutSpec = UNSAID, model: TimeoutSpec = UNSAID) -> Timers:
     target, _, one = made(vendor, model)
-    return cloud_timers(target, one, streamed=streamed, max_tokens=None)
+    return cloud_timers(target, one, streamed=streamed)
 
 
 def node(
@@ -153,4 +153,4 @@ def test_a_target_may_be_asked_with_timers_of_its_own() -> None:
     target, _, one = made()
     slow = replace(target, timeouts=TimeoutSpec(idle_s=100.0))
 
-    assert cloud_timers(slow, one, streamed=True, max_tokens=5).idle_s == 100.0
+    assert cloud_timers(slow, one, streamed=True).idle_s == 100.0
