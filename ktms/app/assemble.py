@@ -61,6 +61,7 @@ class GatewaySettings:
     engine: EngineSettings = field(default_factory=EngineSettings)
     listener: ListenerSettings = field(default_factory=ListenerSettings)
     body: BodyLimits = field(default_factory=BodyLimits)
+    metrics_apart: bool = False  # /metrics on a port of its own: `start_metrics`
     drain_delay_s: float = 5.0  # the listener stays open for the balancer
     shutdown_s: float = 30.0  # then running calls have this long
     flush_s: float = 2.0  # and the books this long; the process is gone within 40 s in all
@@ -75,6 +76,7 @@ class Gateway:
         ports: Ports,
         settings: GatewaySettings,
         listener: Listener,
+        metrics: Listener,
         refresher: Refresher,
         drain: Drain,
         readiness: Callable[[], Readiness],
@@ -82,6 +84,7 @@ class Gateway:
         self._ports = ports
         self._settings = settings
         self._listener = listener
+        self._metrics = metrics
         self._refresher = refresher
         self._drain = drain
         self._stopped = False
@@ -95,6 +98,14 @@ class Gateway:
         """
         await self._refresher.refresh()
         return await self._listener.start(host, port, reuse_port=reuse_port)
+
+    async def start_metrics(self, host: str, port: int) -> int:
+        """Open a port for the metrics alone, and give its number.
+
+        Raises:
+            OSError: the address is taken or not ours.
+        """
+        return await self._metrics.start(host, port)
 
     async def run(self) -> None:
         """Keep snapshot and keys fresh until cancelled."""
@@ -121,6 +132,7 @@ class Gateway:
         self._drain.close()
         self._drain.cut()
         await self._listener.stop()
+        await self._metrics.stop()
         await self._ports.upstream.close()
         try:
             async with asyncio.timeout(self._settings.flush_s):
@@ -157,11 +169,14 @@ def assemble(ports: Ports, snapshot: Snapshot | None, settings: GatewaySettings)
     dates = Dates(clock)
     openai = OpenAIDoor(engine, identities, clock, dates, settings.body)
     health = HealthDoor(readiness, ports.exposition, dates)
-    listener = Listener({**openai.routes(), **health.routes()}, dates, settings.listener, telemetry)
+    routes = {**openai.routes(), **health.routes()}
+    if not settings.metrics_apart:
+        routes |= health.metrics_routes()
     return Gateway(
         ports=ports,
         settings=settings,
-        listener=listener,
+        listener=Listener(routes, dates, settings.listener, telemetry),
+        metrics=Listener(health.metrics_routes(), dates, settings.listener, telemetry),
         refresher=refresher,
         drain=drain,
         readiness=readiness,

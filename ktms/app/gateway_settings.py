@@ -12,6 +12,7 @@ def gateway_settings(settings: Settings, *, drain_delay_s: float) -> GatewaySett
     """Give the settings of the assembly."""
     return GatewaySettings(
         engine=EngineSettings(key_window_s=settings.key_window_s, hold_status_s=settings.hold_status_s),
+        metrics_apart=settings.metrics_addr is not None,
         drain_delay_s=drain_delay_s,
         shutdown_s=settings.shutdown_timeout_s,
     )

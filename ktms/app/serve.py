@@ -18,6 +18,7 @@ from ktms.app.failed import StartFailed
 from ktms.app.gateway_settings import address_rules, gateway_settings, log_settings
 from ktms.app.production import Production, World, production
 from ktms.app.running import run_until_stopped, stop_signals
+from ktms.config.address import Address
 from ktms.config.settings import Settings
 from ktms.domain.access.key_form import KeyKind, read_key
 from ktms.domain.access.keyring import Keyring, KeyringInvalid, parse_keyring
@@ -38,13 +39,10 @@ async def serve(settings: Settings) -> None:
             for line in settings.unknown_names:
                 real.telemetry.event("warning", "unknown_setting", line=line)
             gateway = assemble(real.ports, None, gateway_settings(settings, drain_delay_s=settings.drain_delay_s))
-            address = settings.http_addr
-            try:
-                await gateway.start(address.host, address.port)
-            except OSError as error:
-                owner = port_owner(address.port) or "another program"
-                raise StartFailed(f"cannot listen on {address}: taken by {owner}, or not ours") from error
             opened.push_async_callback(gateway.stop)
+            await _listen(gateway.start, settings.http_addr)
+            if settings.metrics_addr is not None:
+                await _listen(gateway.start_metrics, settings.metrics_addr)
             await opened.enter_async_context(
                 admin_port(
                     real,
@@ -65,6 +63,14 @@ async def serve(settings: Settings) -> None:
                 opened.push_async_callback(probe.close)
                 works.append(watch_redis(probe, real.telemetry))
             await run_until_stopped(gateway, stops, works)
+
+
+async def _listen(start: Callable[[str, int], Awaitable[int]], address: Address) -> None:
+    try:
+        await start(address.host, address.port)
+    except OSError as error:
+        owner = port_owner(address.port) or "another program"
+        raise StartFailed(f"cannot listen on {address}: taken by {owner}, or not ours") from error
 
 
 def _world(settings: Settings) -> World:

@@ -24,12 +24,15 @@ class HealthDoor:
         self._dates = dates
 
     def routes(self) -> Routes:
-        """Give the routes of this door."""
+        """Give the routes of health."""
         return {
             "/healthz": {"GET": self._healthz},
             "/readyz": {"GET": self._readyz},
-            "/metrics": {"GET": self._metrics},
         }
+
+    def metrics_routes(self) -> Routes:
+        """Give the route of the metrics, which may have a port of its own."""
+        return {"/metrics": {"GET": self._metrics}}
 
     async def _healthz(self, request: Inbound) -> Reply:
         return whole(request, self._dates, 200, b'{"status":"alive"}')

@@ -61,6 +61,15 @@ async def test_the_metrics_page_is_given_as_it_is(house: House) -> None:
     assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
 
 
+async def test_the_metrics_may_have_a_port_of_their_own() -> None:
+    async with house_of(GatewaySettings(metrics_apart=True)) as house:
+        port = await house.gateway.start_metrics("127.0.0.1", 0)
+        apart = await ask(port, request("/metrics"))
+        assert (apart.status, apart.body) == (200, PAGE)
+        assert (await ask(port, request("/v1/models"))).status == 404
+        assert (await house.get("/metrics", key=None)).status == 404
+
+
 @pytest.mark.parametrize("target", ["/healthz", "/readyz", "/metrics"])
 async def test_health_is_asked_for_by_get_alone(house: House, target: str) -> None:
     answer = await ask(house.port, request(target, method="POST", body=b""))
