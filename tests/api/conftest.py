@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Callable, Mapping
 import pytest
 import uvloop
 
-from ktms.api.listener import ListenerSettings
 from tests.api.house import House, house_of
 from tests.api.porch import Porch, porch_of
 
@@ -20,10 +19,9 @@ def pytest_asyncio_loop_factories(
     return loops
 
 
-@pytest.fixture(params=["lane", "general"])
-async def porch(request: pytest.FixtureRequest) -> AsyncIterator[Porch]:
-    """The same rules hold in the fast lane and without it."""
-    async with porch_of(ListenerSettings(fast_lane=request.param == "lane")) as made:
+@pytest.fixture
+async def porch() -> AsyncIterator[Porch]:
+    async with porch_of() as made:
         yield made
 
 

@@ -2,17 +2,20 @@ import asyncio
 
 import pytest
 
+from ktms.api import fast_lane
 from ktms.api.body import BodyLimits, refuse_encoding
-from ktms.api.listener import ListenerSettings
 from ktms.domain.errors import CallFailed, ErrorCode
 from tests.api.porch import Porch, porch_of
 from tests.api.wire_client import ask, connected, request
 
 SMALL = BodyLimits(max_bytes=1000)
-GENERAL = ListenerSettings(fast_lane=False)
-"""The lane hands slow bodies over after its second, which these tests need not wait for."""
-
 CHUNKED = b"POST /echo HTTP/1.1\r\nHost: gateway\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.fixture(autouse=True)
+def lane_without_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lane hands a slow body over after its second, which these tests need not wait for."""
+    monkeypatch.setattr(fast_lane, "WHOLE_WITHIN_S", 0.02)
 
 
 def announced(length: int, *headers: str) -> bytes:
@@ -31,12 +34,12 @@ async def test_an_empty_body_is_a_body(porch: Porch) -> None:
 
 
 async def test_a_body_at_the_bound_is_taken() -> None:
-    async with porch_of(GENERAL, SMALL) as porch:
+    async with porch_of(limits=SMALL) as porch:
         assert (await ask(porch.port, request(method="POST", body=b"x" * 1000))).status == 200
 
 
 async def test_a_body_whose_length_is_beyond_the_bound_is_refused_unread() -> None:
-    async with porch_of(GENERAL, SMALL) as porch, connected(porch.port) as wire:
+    async with porch_of(limits=SMALL) as porch, connected(porch.port) as wire:
         await wire.send(announced(1001))
         answer = await wire.answer()
         assert (answer.status, answer.code) == (413, "request_too_large")
@@ -46,20 +49,20 @@ async def test_a_body_whose_length_is_beyond_the_bound_is_refused_unread() -> No
 @pytest.mark.parametrize("pieces", [1, 20])
 async def test_chunks_are_counted_and_refused_beyond_the_bound(pieces: int) -> None:
     body = b"x" * (1020 // pieces)
-    async with porch_of(GENERAL, SMALL) as porch, connected(porch.port) as wire:
+    async with porch_of(limits=SMALL) as porch, connected(porch.port) as wire:
         await wire.send(CHUNKED, *[b"%x\r\n%b\r\n" % (len(body), body) for _ in range(pieces)])
         answer = await wire.answer()
         assert (answer.status, answer.code) == (413, "request_too_large")
 
 
 async def test_chunks_within_the_bound_are_taken() -> None:
-    async with porch_of(GENERAL, SMALL) as porch:
+    async with porch_of(limits=SMALL) as porch:
         answer = await ask(porch.port, CHUNKED, b"3\r\nabc\r\n", b"2\r\nde\r\n0\r\n\r\n")
         assert answer.body == b"POST /echo abcde"
 
 
 async def test_a_body_that_does_not_come_runs_into_its_deadline() -> None:
-    async with porch_of(GENERAL, BodyLimits(total_s=0.1)) as porch, connected(porch.port) as wire:
+    async with porch_of(limits=BodyLimits(total_s=0.1)) as porch, connected(porch.port) as wire:
         began_at = asyncio.get_running_loop().time()
         await wire.send(announced(10))
         answer = await wire.answer()
@@ -69,7 +72,7 @@ async def test_a_body_that_does_not_come_runs_into_its_deadline() -> None:
 
 async def test_a_drip_does_not_move_the_deadline() -> None:
     limits = BodyLimits(total_s=0.15, rate_min_bytes_per_s=1_000_000)
-    async with porch_of(GENERAL, limits) as porch, connected(porch.port) as wire:
+    async with porch_of(limits=limits) as porch, connected(porch.port) as wire:
         await wire.send(announced(1_000_000))
 
         async def drip() -> None:
@@ -85,7 +88,7 @@ async def test_a_drip_does_not_move_the_deadline() -> None:
 
 async def test_a_large_body_earns_its_time_by_its_rate() -> None:
     limits = BodyLimits(total_s=0.1, rate_min_bytes_per_s=1000)
-    async with porch_of(GENERAL, limits) as porch, connected(porch.port) as wire:
+    async with porch_of(limits=limits) as porch, connected(porch.port) as wire:
         sent = request(method="POST", body=b"x" * 600)
         await wire.send(sent[:-100])  # half a second's worth of bytes
         loop = asyncio.get_running_loop()
@@ -98,7 +101,7 @@ async def test_a_large_body_earns_its_time_by_its_rate() -> None:
 
 async def test_a_large_body_that_stalls_runs_into_its_deadline() -> None:
     limits = BodyLimits(total_s=0.1, rate_min_bytes_per_s=5000)
-    async with porch_of(GENERAL, limits) as porch, connected(porch.port) as wire:
+    async with porch_of(limits=limits) as porch, connected(porch.port) as wire:
         await wire.send(request(method="POST", body=b"x" * 1000)[:-1])
         assert (await wire.answer()).status == 408
 
@@ -139,7 +142,7 @@ async def test_a_client_that_did_not_wait_for_leave_is_served_too(porch: Porch) 
 
 
 async def test_no_leave_is_given_to_a_body_beyond_the_bound() -> None:
-    async with porch_of(GENERAL, SMALL) as porch:
+    async with porch_of(limits=SMALL) as porch:
         assert (await ask(porch.port, announced(1001, "Expect: 100-continue"))).status == 413
 
 
@@ -167,7 +170,7 @@ async def test_a_client_that_leaves_in_its_body_reaches_no_handler(porch: Porch)
 
 
 async def test_many_slow_bodies_keep_nobody_waiting() -> None:
-    async with porch_of(GENERAL, BodyLimits(total_s=0.3)) as porch:
+    async with porch_of(limits=BodyLimits(total_s=0.3)) as porch:
         wires = [await asyncio.open_connection("127.0.0.1", porch.port) for _ in range(200)]
         for _, writer in wires:
             writer.write(announced(10) + b"x")
@@ -175,3 +178,15 @@ async def test_many_slow_bodies_keep_nobody_waiting() -> None:
         for reader, writer in wires:
             assert (await reader.readline()).startswith(b"HTTP/1.1 408")
             writer.transport.abort()
+
+
+async def test_a_chunk_that_breaks_after_good_ones_ends_its_request(porch: Porch) -> None:
+    async with connected(porch.port) as wire:
+        await wire.send(CHUNKED, b"3\r\nabc\r\n")
+        for _ in range(200):
+            await asyncio.sleep(0)
+        await wire.send(b"zz\r\n")
+        answer = await wire.answer()
+        assert (answer.status, answer.code) == (400, "invalid_request")
+        assert await wire.ended()
+    assert porch.seen == []

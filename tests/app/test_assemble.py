@@ -7,6 +7,7 @@ from ktms.adapters.memory.ledger import MemoryLedger
 from ktms.adapters.memory.upstream import Head, Silence, Wait
 from ktms.app.assemble import GatewaySettings
 from ktms.engine.settings import EngineSettings
+from ktms.ports.upstream import UpstreamFailed
 from tests.api.house import House, chat
 from tests.api.wire_client import connected
 from tests.engine.rig import CATALOGUE, EVENTS, stream, whole
@@ -101,6 +102,21 @@ async def test_a_drain_takes_no_connection_after_its_delay() -> None:
     await house.gateway.stop()
 
 
+async def test_clients_are_asked_to_go_while_the_balancer_still_sends_them() -> None:
+    house = await started(GatewaySettings(drain_delay_s=30))
+    house.says("alpha", whole())
+    async with asyncio.TaskGroup() as group, connected(house.port) as wire:
+        draining = group.create_task(house.gateway.drain())
+        await asyncio.sleep(0)
+        await wire.send(chat())
+        answer = await wire.answer()
+        assert (answer.status, answer.headers["connection"]) == (200, "close")
+        assert await wire.ended()
+        assert (await house.chat()).status == 200
+        draining.cancel()
+    await house.gateway.stop()
+
+
 async def test_a_drain_that_takes_too_long_is_told_and_then_cut(house: House) -> None:
     house.says("alpha", (Head(200, EVENTS), C("a"), Silence()))
     async with asyncio.TaskGroup() as group:
@@ -127,6 +143,8 @@ async def test_a_stop_leaves_no_call_and_books_all(house: House) -> None:
     assert (len(house.telemetry.calls), len(house.ledger.events)) == (5, 5)
     assert house.telemetry.in_flight == 0
     assert house.upstream.open_total == 0
+    with pytest.raises(UpstreamFailed):
+        await house.upstream.send(house.upstream.exchanges[0].request)
 
 
 async def test_a_ledger_that_hangs_does_not_hold_up_the_end() -> None:

@@ -1,5 +1,6 @@
 import asyncio
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from uuid import UUID
 
@@ -154,10 +155,27 @@ async def test_an_error_has_openais_shape(
     assert error["message"]
 
 
+class Counting(ThreadPoolExecutor):
+    """The loop's threads, counting what they are given."""
+
+    given = 0
+
+    def submit(self, *args, **kwargs):  # type: ignore[no-untyped-def]  # as its parent
+        self.given += 1
+        return super().submit(*args, **kwargs)
+
+
 async def test_a_body_is_parsed_off_the_loop_when_it_is_heavy(house: House) -> None:
     house.says("alpha", whole())
-    answer = await house.chat(messages=[{"role": "user", "content": "x" * 200_000}])
-    assert answer.status == 200
+    threads = Counting(1)
+    asyncio.get_running_loop().set_default_executor(threads)
+    assert (await house.chat()).status == 200
+    assert threads.given == 0
+    assert (await house.chat(messages=[{"role": "user", "content": "x" * 200_000}])).status == 200
+    assert threads.given == 1
+
+
+async def test_a_heavy_body_that_is_wrong_is_refused_like_any_other(house: House) -> None:
     heavy = await house.post(b'{"model": "cloudy", "x": [' + b"1," * 100_000 + b"}")
     assert (heavy.status, heavy.code) == (400, "invalid_request")
 
