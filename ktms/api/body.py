@@ -7,6 +7,7 @@ import asyncio
 from dataclasses import dataclass
 
 from aiohttp import web
+from aiohttp.http import HttpProcessingError
 
 from ktms.api.inbound import Inbound
 from ktms.api.wire import is_http10
@@ -72,7 +73,7 @@ async def _read_slowly(request: Inbound, limits: BodyLimits) -> bytes:
     except TimeoutError as error:
         message = "The body came too slowly."
         raise CallFailed(problem(ErrorCode.REQUEST_TIMEOUT, message)) from error
-    except web.RequestPayloadError as error:
+    except (web.RequestPayloadError, HttpProcessingError) as error:  # aiohttp's two parsers raise one each
         message = "The body's framing is broken."
         raise CallFailed(problem(ErrorCode.INVALID_REQUEST, message)) from error
 

@@ -66,6 +66,8 @@ class _Connection(RequestHandler):
             self._read_rest(data)
             return
         super().data_received(data)
+        if self._messages:
+            self._end_broken_body()
         if self._messages or self._request_in_progress:
             self._stop_watch()
         elif data and self._head_timer is None and self._waiter is not None and not self._waiter.done():
@@ -104,6 +106,16 @@ class _Connection(RequestHandler):
             self._parser.feed_data(data)
         except HttpProcessingError:
             self.force_close()
+
+    def _end_broken_body(self) -> None:
+        """Let go who waits for a body that will never end: nothing is parsed after it but that it is broken.
+
+        The parser in C tells nobody; its request would wait for the deadline of its body.
+        """
+        request = self._current_request
+        if request is not None and not request.content.is_eof():
+            request.content.set_exception(web.RequestPayloadError("the body's framing is broken"))
+            request.content.feed_eof()
 
     def _watch_head(self) -> None:
         self._head_timer = self._loop.call_later(self._server.settings.head_s, self._head_is_late)

@@ -8,8 +8,13 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """Facts of a gateway that has just started. `new_key` is the client key where it was made just now."""
+    """Facts of a gateway that has just started.
 
+    `command` is how the `ktms` that started it is called from where it was; `new_key` the client key where it was
+    made just now.
+    """
+
+    command: str
     url: str
     version: str
     models: tuple[str, ...]
@@ -27,7 +32,7 @@ def banner(started: Started) -> str:
     lines += [f"  {note}" for note in started.notes]
     lines.append(f"  models      {', '.join(started.models) or 'none yet: see docs/configuration.md'}")
     lines.append(f"  client key  {started.key_file}" + (f"  (new: {started.new_key})" if started.new_key else ""))
-    lines.append(f"  admin       ktms admin keys list   (gRPC on {started.admin_addr})")
+    lines.append(f"  admin       {started.command} admin keys list   (gRPC on {started.admin_addr})")
     lines.append(f"  health      {started.url}/readyz   metrics {started.url}/metrics")
     lines.append(f"  data        {started.data_dir}")
     if started.models:

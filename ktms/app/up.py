@@ -5,6 +5,7 @@ closed in reverse, whatever happens.
 """
 
 import os
+import shutil
 import sys
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -68,6 +69,7 @@ async def up(options: UpOptions, settings: Settings, home: Home, data_dir: Path)
             await opened.enter_async_context(admin_port(real, admin_at))
             models = (await real.ports.catalogue.snapshot()).models
             text = Started(
+                command=_command(),
                 url=f"http://{LOOPBACK}:{port}",
                 version=release(),
                 models=tuple(model.name for model in models if _has_a_place(model)),
@@ -183,3 +185,11 @@ async def _open_port(gateway: Gateway, options: UpOptions, settings: Settings) -
             return opened, ()
         return opened, (f"port        {wanted} is taken by {port_owner(wanted) or 'another program'}",)
     raise _taken(wanted) from taken
+
+
+def _command() -> str:
+    """Say how to call this program again: by its name where the shell would find it, else as it was called."""
+    called = Path(sys.argv[0])
+    found = shutil.which(called.name)
+    known = found is not None and called.exists() and Path(found).samefile(called)
+    return called.name if known else str(called)

@@ -180,7 +180,10 @@ async def test_many_slow_bodies_keep_nobody_waiting() -> None:
             writer.transport.abort()
 
 
-async def test_a_chunk_that_breaks_after_good_ones_ends_its_request(porch: Porch) -> None:
+async def test_a_chunk_that_breaks_after_good_ones_ends_its_request_at_once(
+    porch: Porch, caplog: pytest.LogCaptureFixture
+) -> None:
+    began_at = asyncio.get_running_loop().time()
     async with connected(porch.port) as wire:
         await wire.send(CHUNKED, b"3\r\nabc\r\n")
         for _ in range(200):
@@ -190,3 +193,5 @@ async def test_a_chunk_that_breaks_after_good_ones_ends_its_request(porch: Porch
         assert (answer.status, answer.code) == (400, "invalid_request")
         assert await wire.ended()
     assert porch.seen == []
+    assert asyncio.get_running_loop().time() - began_at < 5
+    assert caplog.text == ""

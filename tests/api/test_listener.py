@@ -181,7 +181,7 @@ async def test_a_line_too_long_is_refused(porch: Porch, sent: bytes) -> None:
 
 @pytest.mark.parametrize("sent", [b"", b"GET /echo HT", b"GET /echo HTTP/1.1\r\nHost: gateway\r\nX-Half"])
 async def test_a_head_has_its_deadline(sent: bytes) -> None:
-    async with porch_of(SOON) as porch, connected(porch.port) as wire:
+    async with porch_of(ListenerSettings(head_s=0.15, idle_s=60)) as porch, connected(porch.port) as wire:
         began_at = asyncio.get_running_loop().time()
         await wire.send(sent)
         assert await wire.ended()

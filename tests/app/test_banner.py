@@ -10,6 +10,7 @@ import pytest
 from ktms.app.banner import Started, banner
 
 STARTED = Started(
+    command=".venv/bin/ktms",
     url="http://127.0.0.1:8080",
     version="1.2.3",
     models=("qwen3:4b", "org/other"),
