@@ -42,7 +42,10 @@ def banner(started: Started) -> str:
 
 
 def _first_call(started: Started, model: str) -> list[str]:
-    """Write two ways to ask; a path is quoted as shell and Python want it, a model's name needs no quotes."""
+    """Write two ways to ask; a path is quoted as shell and Python want it, a model's name needs no quotes.
+
+    Python's lines begin at the margin: indented, a pasted program would not run.
+    """
     in_shell, in_python = shlex.quote(str(started.key_file)), json.dumps(str(started.key_file))
     return [
         "Try it:",
@@ -52,9 +55,11 @@ def _first_call(started: Started, model: str) -> list[str]:
         "    -H 'Content-Type: application/json' \\",
         f'    -d \'{{"model": "{model}", "stream": true, "messages": [{{"role": "user", "content": "Hello"}}]}}\'',
         "",
-        "  from openai import OpenAI",
-        f'  client = OpenAI(base_url="{started.url}/v1", api_key=open({in_python}).read().strip())',
-        f'  for event in client.chat.completions.create(model="{model}", stream=True,',
-        '          messages=[{"role": "user", "content": "Hello"}]):',
-        '      print(event.choices[0].delta.content or "", end="", flush=True)',
+        "or in Python, after pip install openai:",
+        "",
+        "from openai import OpenAI",
+        f'client = OpenAI(base_url="{started.url}/v1", api_key=open({in_python}).read().strip())',
+        f'messages, model = [{{"role": "user", "content": "Hello"}}], "{model}"',
+        "for event in client.chat.completions.create(model=model, stream=True, messages=messages):",
+        '    print(event.choices[0].delta.content or "", end="", flush=True)',
     ]

@@ -51,6 +51,8 @@ async def serve(settings: Settings) -> None:
                     allow_plaintext=settings.admin_allow_plaintext,
                 )
             )
+            at = {"http": str(settings.http_addr), "admin": str(settings.admin_addr)}
+            real.telemetry.event("info", "listening", **at)
             preparing = _Preparing(real, settings.bootstrap_admin_key)
 
             async def run() -> None:
@@ -79,8 +81,8 @@ def _world(settings: Settings) -> World:
     Raises:
         StartFailed: a setting that has no default is missing.
     """
-    if settings.database_url is None:
-        raise StartFailed("KTMS_DATABASE_URL is not set: where is Postgres? (ktms up brings its own)")
+    if settings.database_url is None or settings.encryption_keys is None:
+        raise StartFailed(*_missing(settings))
     if settings.workers > 1:
         raise StartFailed(
             "KTMS_WORKERS: this release runs one worker per process; start several behind a balancer"
@@ -95,9 +97,19 @@ def _world(settings: Settings) -> World:
     )
 
 
-def _keyring(text: Secret | None) -> Keyring:
-    if text is None:
-        raise StartFailed('KTMS_ENCRYPTION_KEYS is not set: expected "id:key", key = 32 bytes in base64url')
+def _missing(settings: Settings) -> tuple[str, ...]:
+    """Name all that has no default, at once."""
+    needed = (
+        (settings.database_url, "KTMS_DATABASE_URL is not set: where is Postgres? (ktms up brings its own)"),
+        (
+            settings.encryption_keys,
+            'KTMS_ENCRYPTION_KEYS is not set: expected "id:key", key = 32 bytes in base64url',
+        ),
+    )
+    return tuple(text for value, text in needed if value is None)
+
+
+def _keyring(text: Secret) -> Keyring:
     try:
         return parse_keyring(text.reveal())
     except KeyringInvalid as error:

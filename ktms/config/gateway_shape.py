@@ -13,8 +13,10 @@ from enum import Enum
 
 import msgspec
 
-from ktms.config.gateway_entries import GatewayDocument
+from ktms.config.gateway_entries import GatewayDocument, SecretSource
 from ktms.config.yaml_tree import Path, Value
+
+SECRET_FORM = "{env: NAME}, {file: path} or {value: text}"
 
 NEAR_CUTOFF = 0.6
 """difflib's own default: one letter wrong in three still counts as near."""
@@ -79,7 +81,8 @@ def _shape_dict(value: Value, item: object, path: Path, mistakes: list[Mistake])
 
 def _shape_struct(value: Value, struct: type[msgspec.Struct], path: Path, mistakes: list[Mistake]) -> Value:
     if not isinstance(value, dict):
-        mistakes.append(Mistake(path, f"expected a mapping, got {_described(value)}"))
+        form = SECRET_FORM if struct is SecretSource else "a mapping"
+        mistakes.append(Mistake(path, f"expected {form}, got {_described(value)}"))
         return value
     shapes = typing.get_type_hints(struct, include_extras=True)
     mistakes.extend(
@@ -108,7 +111,7 @@ def _leaf_mistake(value: Value, shape: object, bare: object) -> str | None:
         if isinstance(bare, type) and issubclass(bare, Enum):
             return _enum_mistake(value, [str(option.value) for option in bare])
         if typing.get_origin(bare) is typing.Literal:
-            return f"expected {typing.get_args(bare)[0]}, got {_described(value)}"
+            return f"expected {typing.get_args(bare)[0]}, got {value if type(value) is int else _described(value)}"
         return _in_words(str(error), value, bare)
     return None
 

@@ -86,10 +86,18 @@ def read_tree(text: str) -> Tree:
         value = builder.document()
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise YamlInvalid(_at(mark), error.problem or "not valid YAML") from error
+        raise YamlInvalid(_at(mark), _in_words(error.problem)) from error
     except YAMLError as error:
         raise YamlInvalid(START, "not valid YAML: a character that YAML does not allow") from error
     return Tree(value, builder.values, builder.keys)
+
+
+def _in_words(problem: str | None) -> str:
+    """Say that it is YAML that is wrong: the parser's own words alone read like a rule of ours."""
+    if problem is None:
+        return "not valid YAML"
+    hint = " (is this line indented as its neighbours are?)" if "<block end>" in problem else ""
+    return f"not valid YAML: {problem}{hint}"
 
 
 class _Builder:

@@ -33,9 +33,10 @@ def command_of(text: str) -> list[str]:
 
 
 def program_of(text: str) -> str:
+    """Give the printed program as it would be pasted."""
     lines = text.splitlines()
-    first = next(number for number, line in enumerate(lines) if "from openai" in line)
-    return "\n".join(line[2:] for line in lines[first:] if line.startswith("  "))
+    first = lines.index("from openai import OpenAI")
+    return "\n".join(lines[first : lines.index("", first)])
 
 
 def test_it_says_where_everything_is() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import json
 import os
 import signal
 from dataclasses import replace
@@ -74,6 +75,11 @@ async def test_what_is_missing_or_wrong_is_named_and_no_secret_shown(
     assert "secret" not in told
 
 
+async def test_all_that_is_missing_is_named_at_once() -> None:
+    told = await refusal(replace(settings_of(None), encryption_keys=None))
+    assert [line.split()[0] for line in told.splitlines()] == ["KTMS_DATABASE_URL", "KTMS_ENCRYPTION_KEYS"]
+
+
 async def test_a_taken_port_is_named_with_its_owner() -> None:
     with occupied() as port:
         settings = replace(settings_of("postgresql://x:pw@127.0.0.1:1/x"), http_addr=Address(LOOPBACK, port))
@@ -85,6 +91,19 @@ async def test_a_taken_admin_port_leaves_no_open_port_behind() -> None:
         settings = replace(settings_of("postgresql://x:pw@127.0.0.1:1/x"), admin_addr=Address(LOOPBACK, port))
         await refusal(settings)
     assert not listens(settings.http_addr.port)
+
+
+async def test_it_says_where_it_listens(capfd: pytest.CaptureFixture[str]) -> None:
+    settings = settings_of("postgresql://x:pw@127.0.0.1:1/x")
+    async with asyncio.TaskGroup() as group:
+        group.create_task(serve(settings))
+        await until_missing(settings.http_addr.port, "no_snapshot", "postgres_away", "key_window_closed")
+        os.kill(os.getpid(), signal.SIGTERM)
+    lines = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    told = [line for line in lines if line["event"] == "listening"]
+    assert [(line["http"], line["admin"]) for line in told] == [
+        (str(settings.http_addr), str(settings.admin_addr))
+    ]
 
 
 @pytest.mark.service

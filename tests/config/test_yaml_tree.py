@@ -64,7 +64,8 @@ def test_an_empty_document_begins_at_its_beginning() -> None:
     [
         ("a: 1\na: 2\n", "2:1: 'a' stands here twice (first in line 1)"),
         ("a: [1, 2", "1:9: "),
-        ("a: b: c", "1:5: mapping values are not allowed here"),
+        ("a: b: c", "1:5: not valid YAML: mapping values are not allowed here"),
+        ("a:\n  - b: 1\n   c: 2\n", "3:4: not valid YAML: expected <block end>"),
         ("a: 1\n---\nb: 2\n", "2:1: a second document: one file, one document"),
         ("a: !!python/object:os.system 1", "1:4: tags such as"),
         ("a: !!str 1", "1:4: tags such as"),

@@ -1,7 +1,6 @@
 """`ktms up` under test: started as a person starts it, read as a person reads it."""
 
 import re
-import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -87,7 +86,7 @@ class Up:
     @property
     def snippet(self) -> str:
         """The printed Python program."""
-        return textwrap.dedent(self._printed(r"^(  from openai .*?)\n\n"))
+        return self._printed(r"^(from openai .*?)\n\n")
 
     def ktms(self, *words: str | Path, **variables: str) -> Done:
         """Run another ktms command of the same user."""

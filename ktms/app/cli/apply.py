@@ -78,7 +78,9 @@ def _placed(file: GatewayFile, line: str) -> str:
     steps = tuple(int(step) if step.isdigit() else step for step in match[1].split("."))
     entries = getattr(file.catalogue, str(steps[0]), ())
     # The gateway lays the file's entries before those that are stored only, so their numbers are the file's.
-    return file.line(Complaint(steps, match[3])) if int(match[2]) < len(entries) else line
+    if int(match[2]) < len(entries):
+        return file.line(Complaint(steps, match[3]))
+    return f"what is stored beside this file no longer fits: {steps[0]}: {match[3]}"
 
 
 def _plain(answer: admin_pb2.ApplyConfigResponse, *, dry_run: bool) -> dict[str, object]:

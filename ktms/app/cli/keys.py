@@ -13,7 +13,7 @@ from ktms.app.cli.key_listing import COLUMNS, key_facts, key_row
 from ktms.app.cli.screen import put_json, put_raw, put_table, say
 from ktms.config.moment import MomentInvalid, read_moment
 from ktms.config.money import DollarsInvalid, read_micros
-from ktms.domain.access.limits import Limits
+from ktms.domain.access.limits import UNLIMITED, Limits
 from ktms.domain.catalogue import DEFAULT_TENANT, ClientKeySpec, DollarLimitMode
 from ktms.domain.placement import Placement
 
@@ -66,16 +66,18 @@ class Wishes(TypedDict):
 
 PLACEMENTS = click.Choice([each.value for each in Placement])
 
+NOT_YET = "stored, not yet in force"
 
-@click.group(epilog=example("ktms admin keys create app-1 --model auto --rpm 600"))
+
+@click.group(epilog=example("ktms admin keys create app-1 --model auto"))
 def keys() -> None:
     """Make, list and revoke client keys."""
 
 
 @keys.command(
     epilog=example(
-        "# a key for one team's app, 20 dollars a day at most",
-        "ktms admin keys create app-1 --tenant team-a --model auto --usd-per-day 20 > app-1.key",
+        "# a key for one team's app, for one chain",
+        "ktms admin keys create app-1 --tenant team-a --model auto > app-1.key",
     )
 )
 @click.argument("name")
@@ -89,11 +91,11 @@ def keys() -> None:
 @click.option("--placement-lock", is_flag=True, help="Refuse calls that name another placement.")
 @click.option("--tier", help="Tier of calls that name none.")
 @click.option("--interactive", is_flag=True, help="A person waits: hardly queue.")
-@click.option("--rpm", type=click.IntRange(min=0), help="Requests per minute.")
-@click.option("--tpm", type=click.IntRange(min=0), help="Tokens per minute.")
-@click.option("--concurrent", type=click.IntRange(min=0), help="Requests at once.")
-@click.option("--usd-per-day", type=Dollars(), help="Dollars per day.")
-@click.option("--usd-per-month", type=Dollars(), help="Dollars per month.")
+@click.option("--rpm", type=click.IntRange(min=0), help=f"Requests per minute ({NOT_YET}).")
+@click.option("--tpm", type=click.IntRange(min=0), help=f"Tokens per minute ({NOT_YET}).")
+@click.option("--concurrent", type=click.IntRange(min=0), help=f"Requests at once ({NOT_YET}).")
+@click.option("--usd-per-day", type=Dollars(), help=f"Dollars per day ({NOT_YET}).")
+@click.option("--usd-per-month", type=Dollars(), help=f"Dollars per month ({NOT_YET}).")
 @click.option(
     "--dollar-limit-mode",
     type=click.Choice([each.value for each in DollarLimitMode]),
@@ -104,7 +106,10 @@ def keys() -> None:
 @with_admin
 def create(admin: AdminClient, name: str, *, as_json: bool, **wishes: Unpack[Wishes]) -> None:
     """Make a client key; its token is printed this once, alone on standard output."""
-    made = admin.create_key(request_for(_spec(name, wishes)))
+    spec = _spec(name, wishes)
+    made = admin.create_key(request_for(spec))
+    if spec.limits != UNLIMITED:
+        say("warning: limits are stored but not enforced yet", "yellow")
     if as_json:
         put_json({**key_facts(made.key), "token": made.token})
         return
@@ -133,7 +138,7 @@ def list_keys(admin: AdminClient, *, revoked_too: bool, as_json: bool) -> None:
 
 @keys.command(
     epilog=example(
-        "# the id is the part between the first two words of the token, as `list` shows it",
+        "# the id, as `list` shows it; in a token it stands after ktms_sk_",
         "ktms admin keys revoke 4f9KqT0aZx",
     )
 )

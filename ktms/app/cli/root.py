@@ -150,7 +150,7 @@ def needs_extra(command: str, extra: str, package: str | None) -> str:
     epilog=example(
         "# a gateway on this machine, and the first call",
         "ktms up",
-        'curl http://127.0.0.1:8080/v1/models -H "Authorization: Bearer $KTMS_KEY"',
+        'curl http://127.0.0.1:8080/v1/models -H "Authorization: Bearer $KTMS_CLIENT_KEY"',
     ),
 )
 def ktms() -> None:

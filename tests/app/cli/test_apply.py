@@ -129,6 +129,17 @@ async def test_an_entry_may_name_one_that_is_only_stored(terminal: Terminal) -> 
     assert result.stdout == "+ model big\n"
 
 
+async def test_a_stored_entry_that_no_longer_fits_is_not_placed_in_the_file(terminal: Terminal) -> None:
+    model = "version: 1\nmodels: [{name: %s, aliases: [fast], targets: [{vendor: local, model: m}]}]\n"
+    await terminal.run("apply", "-f", terminal.write("first.yaml", model % "small"))
+    result = await terminal.run("apply", "-f", terminal.write("second.yaml", model % "big"))
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "ktms: what is stored beside this file no longer fits: "
+        "models: 'fast' is the name of a model, alias or chain already\n"
+    )
+
+
 async def test_with_prune_the_file_must_hold_together_by_itself(terminal: Terminal) -> None:
     more = "version: 1\nmodels: [{name: big, targets: [{vendor: openai, model: gpt-4o}]}]\n"
     path = terminal.write("more.yaml", more)

@@ -6,6 +6,12 @@ from click.testing import Result
 from ktms.domain.access.key_form import KeyKind, read_key
 from tests.app.cli.terminal import Terminal
 
+AUTO = """version: 1
+vendors: [{name: cloud, kind: openai, base_url: "https://cloud.example/v1"}]
+models: [{name: small, targets: [{vendor: cloud, model: m}]}]
+chains: [{name: auto, default_tier: low, tiers: {low: [small]}}]
+"""
+
 
 async def keys(terminal: Terminal, *args: str) -> Result:
     return await terminal.run("admin", "keys", *args)
@@ -42,6 +48,16 @@ async def test_every_option_reaches_the_key(terminal: Terminal) -> None:
         "expires_at": "2100-01-31T00:00:00Z",
         "revoked": False,
     }
+
+
+@pytest.mark.parametrize(("wish", "warned"), [(("--usd-per-day", "20"), True), (("--model", "auto"), False)])
+async def test_limits_that_nothing_enforces_yet_are_named_as_such(
+    terminal: Terminal, wish: tuple[str, ...], *, warned: bool
+) -> None:
+    await terminal.run("apply", "-f", terminal.write("gateway.yaml", AUTO))
+    result = await keys(terminal, "create", "app-1", *wish)
+    assert result.exit_code == 0, result.output
+    assert ("limits are stored but not enforced yet" in result.stderr) is warned
 
 
 async def test_keys_are_listed_as_a_table(terminal: Terminal) -> None:
