@@ -67,7 +67,7 @@ async def test_a_body_that_does_not_come_runs_into_its_deadline() -> None:
         await wire.send(announced(10))
         answer = await wire.answer()
         assert (answer.status, answer.code) == (408, "request_timeout")
-        assert 0.05 < asyncio.get_running_loop().time() - began_at < 2
+        assert 0.05 < asyncio.get_running_loop().time() - began_at < 8
 
 
 async def test_a_drip_does_not_move_the_deadline() -> None:
@@ -89,8 +89,8 @@ async def test_a_drip_does_not_move_the_deadline() -> None:
 async def test_a_large_body_earns_its_time_by_its_rate() -> None:
     limits = BodyLimits(total_s=0.1, rate_min_bytes_per_s=1000)
     async with porch_of(limits=limits) as porch, connected(porch.port) as wire:
-        sent = request(method="POST", body=b"x" * 600)
-        await wire.send(sent[:-100])  # half a second's worth of bytes
+        sent = request(method="POST", body=b"x" * 4100)
+        await wire.send(sent[:-100])  # four seconds' worth of bytes
         loop = asyncio.get_running_loop()
         later = loop.create_future()
         loop.call_later(0.25, later.set_result, None)

@@ -1,5 +1,6 @@
 import asyncio
 import logging
+from contextlib import AsyncExitStack
 
 import pytest
 
@@ -185,7 +186,7 @@ async def test_a_head_has_its_deadline(sent: bytes) -> None:
         began_at = asyncio.get_running_loop().time()
         await wire.send(sent)
         assert await wire.ended()
-        assert 0.1 < asyncio.get_running_loop().time() - began_at < 2
+        assert 0.1 < asyncio.get_running_loop().time() - began_at < 8
 
 
 async def test_a_drip_does_not_move_the_deadline_of_its_head() -> None:
@@ -221,7 +222,7 @@ async def test_an_idle_connection_has_its_deadline() -> None:
         await wire.answer()
         began_at = asyncio.get_running_loop().time()
         assert await wire.ended()
-        assert 0.2 < asyncio.get_running_loop().time() - began_at < 2
+        assert 0.2 < asyncio.get_running_loop().time() - began_at < 8
 
 
 async def test_a_call_that_takes_long_has_no_deadline_here() -> None:
@@ -233,14 +234,13 @@ async def test_a_call_that_takes_long_has_no_deadline_here() -> None:
 
 
 async def test_many_half_heads_keep_nobody_waiting() -> None:
-    async with porch_of(SOON) as porch:
-        wires = [await asyncio.open_connection("127.0.0.1", porch.port) for _ in range(200)]
-        for _, writer in wires:
-            writer.write(b"GET /echo HT")
+    async with porch_of(ListenerSettings(head_s=1, idle_s=60)) as porch, AsyncExitStack() as opened:
+        wires = [await opened.enter_async_context(connected(porch.port)) for _ in range(100)]
+        for wire in wires:
+            await wire.send(b"GET /echo HT")
         assert (await ask(porch.port, request())).status == 200
-        for reader, writer in wires:
-            assert await reader.read() == b""
-            writer.transport.abort()
+        for wire in wires:
+            assert await wire.ended()
 
 
 async def test_a_client_that_leaves_cancels_its_call(porch: Porch) -> None:
