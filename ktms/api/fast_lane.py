@@ -16,7 +16,8 @@ import httptools
 
 from ktms.api.inbound import RawHeaders
 from ktms.api.routes import Handler, Routes, refusal
-from ktms.api.wire import Dates
+from ktms.api.way_back import taken
+from ktms.api.wire import Dates, Reply
 from ktms.domain.errors import ErrorCode, problem
 from ktms.ports.telemetry import Telemetry
 
@@ -35,6 +36,9 @@ WHOLE_WITHIN_S = 1.0
 AHEAD_BYTES_MAX = 64 * 1024
 """What a client may send while its answer is under way; then it has to wait."""
 
+LENGTH_DIGITS_MAX = 20
+"""Enough for 64 bits; `int` refuses digits by the thousand that the parsers take as leading zeros."""
+
 _HTTP11 = (1, 1)
 _END = b"\r\n\r\n"
 _ONCE = frozenset({b"host", b"content-length", b"authorization", b"x-api-key", b"content-type"})
@@ -50,7 +54,14 @@ class Lanes:
     """What all connections in the lane share, and which they are."""
 
     def __init__(
-        self, *, hot: Mapping[bytes, Handler], dates: Dates, telemetry: Telemetry, head_s: float, idle_s: float
+        self,
+        *,
+        hot: Mapping[bytes, Handler],
+        dates: Dates,
+        telemetry: Telemetry,
+        head_s: float,
+        idle_s: float,
+        stall_s: float,
     ) -> None:
         self.hot = hot
         self.starts = tuple(b"POST %b " % target for target in hot)
@@ -59,6 +70,7 @@ class Lanes:
         self.telemetry = telemetry
         self.head_s = head_s
         self.idle_s = idle_s
+        self.stall_s = stall_s
         self.leaving = False
         self.closing = False
         self.open: dict[FastLane, None] = {}
@@ -231,7 +243,7 @@ class FastLane(asyncio.Protocol):
     def end_if_idle(self) -> None:
         """Close unless a request is under way, or on its way."""
         if self.task is None and self._head is None and self.transport is not None:
-            self.transport.close()
+            self._end()
 
     def abort(self) -> None:
         """Close whatever is under way."""
@@ -288,25 +300,42 @@ class FastLane(asyncio.Protocol):
 
     async def _answer(self, handler: Handler, request: FastRequest) -> None:
         try:
-            reply = await handler(request)
+            reply = await self._reply(handler, request)
+            if reply.body is not None and self.transport is not None:
+                self.transport.write(reply.head + reply.body)
+                reply.body = None
+            if self.writing_paused:
+                await taken(request, self._lanes.stall_s)
+        finally:
+            self.task = None
+        if self.transport is None:
+            return
+        if reply.keeps and not self._lanes.closing:
+            self._go_on()
+        else:
+            self._end()
+
+    async def _reply(self, handler: Handler, request: FastRequest) -> Reply:
+        try:
+            return await handler(request)
         except Exception as error:  # noqa: BLE001 - the boundary: our mistake becomes a 500 and a line in the log
             self._lanes.telemetry.event("error", "internal_error", kind=type(error).__name__, where="door")
             cause = problem(ErrorCode.INTERNAL_ERROR, "An internal error; it has been logged.")
-            reply = refusal(request, self._lanes.dates, cause, keeps=False)
-        finally:
-            self.task = None
-        transport = self.transport
-        if transport is None:
-            return
-        if reply.body is not None:
-            transport.write(reply.head + reply.body)
-        if not reply.keeps or self._lanes.closing:
-            transport.close()
-            return
+            return refusal(request, self._lanes.dates, cause, keeps=False)
+
+    def _go_on(self) -> None:
+        """Take the next request; what was sent ahead comes first, and nothing is read before it is used up."""
         self._wait(self._lanes.idle_s)
         if self._buffer:
-            transport.resume_reading()
             self._proceed()
+        if self.task is None and self.transport is not None:
+            self.transport.resume_reading()
+
+    def _end(self) -> None:
+        """Close; a client that does not take what is left for it is cut off in the end."""
+        assert self.transport is not None
+        self.transport.close()
+        self._wait(self._lanes.stall_s)
 
     def _hand_over(self) -> None:
         """Give the connection to aiohttp, with the bytes that nobody has acted upon."""
@@ -316,6 +345,7 @@ class FastLane(asyncio.Protocol):
         self.transport, self._buffer = None, b""
         general = self._general()
         transport.set_protocol(general)
+        transport.resume_reading()
         general.connection_made(transport)
         if self.writing_paused:
             general.pause_writing()
@@ -342,10 +372,12 @@ class FastLane(asyncio.Protocol):
             self._timer = self._loop.call_later(self._lanes.idle_s, self._look)
         elif self._loop.time() < self._due:
             self._timer = self._loop.call_at(self._due, self._look)
+        elif self.transport is not None and self.transport.is_closing():
+            self.transport.abort()
         elif self._head is not None:
             self._hand_over()  # the body is slow: there are rules for that
         elif self.transport is not None:
-            self.transport.close()
+            self._end()
 
 
 def _parsed(data: bytes, hot: Mapping[bytes, Handler]) -> _Head | None:
@@ -359,7 +391,9 @@ def _parsed(data: bytes, hot: Mapping[bytes, Handler]) -> _Head | None:
     head.handler = hot.get(head.target)
     if head.handler is None or head.odd or len(head.headers) > HEADERS_MAX or parser.get_http_version() != "1.1":
         return None
-    if b"host" not in head.seen or not head.length.isdigit() or int(head.length) > BODY_BYTES_MAX:
+    if b"host" not in head.seen or not head.length.isdigit() or len(head.length) > LENGTH_DIGITS_MAX:
+        return None
+    if int(head.length) > BODY_BYTES_MAX:
         return None
     head.keeps = parser.should_keep_alive()
     head.body_at, head.body_bytes = len(data), int(head.length)

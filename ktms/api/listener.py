@@ -18,14 +18,18 @@ from aiohttp.http import HttpProcessingError, HttpVersion10, HttpVersion11, RawR
 from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 
-from ktms.api.fast_lane import FastLane, Lanes, hot_routes
+from ktms.api.fast_lane import LENGTH_DIGITS_MAX, FastLane, Lanes, hot_routes
 from ktms.api.routes import Routes, refusal
+from ktms.api.way_back import taken
 from ktms.api.wire import Dates, Reply, is_http10
 from ktms.domain.errors import ErrorCode, Problem, problem
 from ktms.ports.telemetry import Telemetry
 
 HEADERS_MAX = 100
 """More header lines than any client of ours sends; each costs memory before authentication."""
+
+QUIET_POLL_S = 0.02
+"""How often a port that closes looks whether its last clients have taken their answers; they tell nobody."""
 
 FORCED_CLOSE_S = 0.25
 """Grace for cancelled handlers to write their last event when the server is shut for good."""
@@ -37,6 +41,7 @@ class ListenerSettings:
 
     head_s: float = 10.0  # to send a complete request head
     idle_s: float = 75.0  # a kept connection without a request
+    stall_s: float = 60.0  # a client that takes no byte of its answer
     backlog: int = 1024  # connections the kernel may hold for us
     fast_lane: bool = True  # False: aiohttp serves every request
 
@@ -56,6 +61,7 @@ class _Connection(RequestHandler):
         )
         self._server = server
         self._head_timer: asyncio.TimerHandle | None = None
+        self._cut_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -65,7 +71,11 @@ class _Connection(RequestHandler):
         if self._close and self._request_in_progress:
             self._read_rest(data)
             return
-        super().data_received(data)
+        try:
+            super().data_received(data)
+        except ValueError:  # the parser in Python lets out what `int` says of a length with thousands of digits
+            self.force_close()
+            return
         if self._messages:
             self._end_broken_body()
         if self._messages or self._request_in_progress:
@@ -81,8 +91,18 @@ class _Connection(RequestHandler):
         if (waits or fresh) and self.transport is not None:
             self.transport.close()
 
+    async def start(self) -> None:
+        await super().start()
+        self._cut_in_time(self.transport)
+
+    def force_close(self) -> None:
+        self._cut_in_time(self.transport)
+        super().force_close()
+
     def connection_lost(self, exc: BaseException | None) -> None:
         self._stop_watch()
+        if self._cut_timer is not None:
+            self._cut_timer.cancel()
         super().connection_lost(exc)
 
     def handle_error(
@@ -97,14 +117,15 @@ class _Connection(RequestHandler):
             self._server.telemetry.event("error", "internal_error", kind=type(exc).__name__, where="door")
         code = ErrorCode.INVALID_REQUEST if status < 500 else ErrorCode.INTERNAL_ERROR
         text = "The request is not valid HTTP." if status < 500 else "An internal error; it has been logged."
-        return _Response(refusal(request, self._server.dates, problem(code, text), keeps=False))
+        cause = refusal(request, self._server.dates, problem(code, text), keeps=False)
+        return _Response(cause, self._server.settings.stall_s)
 
     def _read_rest(self, data: bytes) -> None:
         """Read the body of the request under way, which the port's closing must not cut; take no other."""
         assert self._parser is not None
         try:
             self._parser.feed_data(data)
-        except HttpProcessingError:
+        except (HttpProcessingError, ValueError):  # as above
             self.force_close()
 
     def _end_broken_body(self) -> None:
@@ -116,6 +137,11 @@ class _Connection(RequestHandler):
         if request is not None and not request.content.is_eof():
             request.content.set_exception(web.RequestPayloadError("the body's framing is broken"))
             request.content.feed_eof()
+
+    def _cut_in_time(self, transport: asyncio.Transport | None) -> None:
+        """Cut off a client in the end that does not take what is left for it on a connection that closes."""
+        if self._cut_timer is None and transport is not None and transport.get_write_buffer_size():
+            self._cut_timer = self._loop.call_later(self._server.settings.stall_s, transport.abort)
 
     def _watch_head(self) -> None:
         self._head_timer = self._loop.call_later(self._server.settings.head_s, self._head_is_late)
@@ -134,9 +160,10 @@ class _Connection(RequestHandler):
 class _Response(web.StreamResponse):
     """A reply as aiohttp takes it: its bytes go to the transport in one write, or have gone there already."""
 
-    def __init__(self, reply: Reply) -> None:
+    def __init__(self, reply: Reply, stall_s: float) -> None:
         super().__init__(status=reply.status)
         self._reply = reply
+        self._stall_s = stall_s
 
     @property
     def keep_alive(self) -> bool:
@@ -149,6 +176,7 @@ class _Response(web.StreamResponse):
         if reply.body is not None and transport is not None:
             transport.write(reply.head + reply.body)
             reply.body = None
+        await taken(request, self._stall_s)
         return None
 
     async def write_eof(self, data: bytes = b"") -> None:
@@ -199,6 +227,7 @@ class Listener:
             telemetry=telemetry,
             head_s=settings.head_s,
             idle_s=settings.idle_s,
+            stall_s=settings.stall_s,
         )
         self._server: _Server | None = None
         self._sockets: asyncio.AbstractServer | None = None
@@ -234,6 +263,11 @@ class Listener:
         if self._server is not None:
             self._server.pre_shutdown()
 
+    async def quiet(self) -> None:
+        """Wait, after `close`, until all connections have ended: an answer is over when its client has it."""
+        while self._lanes.open or (self._server is not None and self._server.connections):  # noqa: ASYNC110 - QUIET_POLL_S
+            await asyncio.sleep(QUIET_POLL_S)
+
     async def stop(self) -> None:
         """Close the port and all connections; calls still running are cancelled."""
         self.close()
@@ -246,7 +280,7 @@ class Listener:
             self._sockets = None
 
     async def _dispatch(self, request: web.BaseRequest) -> web.StreamResponse:
-        return _Response(await self._reply(request))
+        return _Response(await self._reply(request), self._settings.stall_s)
 
     async def _reply(self, request: web.BaseRequest) -> Reply:
         if not _is_plain(request):
@@ -273,6 +307,8 @@ _AioHandler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 def _is_plain(request: web.BaseRequest) -> bool:
     """Whether it is HTTP as we take it: another parser on the way may see another end of anything else."""
     if not HttpVersion10 <= request.version <= HttpVersion11:
+        return False
+    if len(request.headers.get("Content-Length", "")) > LENGTH_DIGITS_MAX:
         return False
     coding = request.headers.get("Transfer-Encoding")
     return coding is None or (coding.lower() == "chunked" and not is_http10(request))

@@ -121,6 +121,7 @@ class Gateway:
         try:
             async with asyncio.timeout(self._settings.shutdown_s):
                 await self._drain.quiet()
+                await self._listener.quiet()
         except TimeoutError:
             self._ports.telemetry.event("warning", "drain_timed_out", calls=self._drain.inflight)
 

@@ -134,13 +134,23 @@ def decoded(decode: Callable[[bytes], T], raw: bytes) -> T:
 
     Raises:
         msgspec.ValidationError: the value has another shape.
+        BadJson: not UTF-8, which that parse does not see in what it skips.
     """
     try:
         return decode(raw)
     except msgspec.ValidationError:
         raise
     except msgspec.DecodeError:
-        return decode(mended(raw))
+        return _decoded_mended(decode, mended(raw))
+
+
+def _decoded_mended(decode: Callable[[bytes], T], text: bytes) -> T:
+    try:
+        return decode(text)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError as error:
+        raise BadJson(f"not valid JSON: {error}") from error
 
 
 def mended(text: bytes) -> bytes:

@@ -17,6 +17,9 @@ from ktms.api.routes import refusal
 from ktms.api.wire import Dates, Reply, whole
 from ktms.domain.errors import CallFailed
 
+FLOOD_BYTES = 16 * 1024 * 1024
+"""More than the system's buffers of a connection hold."""
+
 
 @dataclass
 class Porch:
@@ -30,6 +33,7 @@ class Porch:
     cancelled: int = 0
     hold: asyncio.Event = field(default_factory=asyncio.Event)
     port: int = 0
+    flooded: asyncio.Transport | None = None
 
     def __post_init__(self) -> None:
         echo = {"GET": self._echo, "POST": self._echo}
@@ -38,6 +42,7 @@ class Porch:
             "/tail/": {"GET": self._echo},
             "/broken": {"GET": self._break},
             "/hold": {"GET": self._held},
+            "/flood": {"GET": self._flood},
         }
         self.listener = Listener(routes, self.dates, self.settings, self.telemetry)
 
@@ -54,6 +59,11 @@ class Porch:
 
     async def _break(self, request: Inbound) -> Reply:
         raise ValueError(f"secret of {request.raw_path}")
+
+    async def _flood(self, request: Inbound) -> Reply:
+        self.seen.append("flood")
+        self.flooded = request.transport
+        return whole(request, self.dates, 200, bytes(FLOOD_BYTES), content_type="text/plain")
 
     async def _held(self, request: Inbound) -> Reply:
         self.seen.append("held")

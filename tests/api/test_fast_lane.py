@@ -14,7 +14,10 @@ from ktms.api import fast_lane
 from ktms.api.fast_lane import AHEAD_BYTES_MAX, BODY_BYTES_MAX, FastLane, Lanes, hot_routes
 from ktms.api.inbound import Inbound
 from ktms.api.wire import Dates, Reply, whole
-from tests.api.wire_client import Wire, connected, request
+from tests.api.wire_client import Wire, connected, request, silent
+
+FLOOD = bytes(16 * 1024 * 1024)
+"""More than the system's buffers of a connection hold."""
 
 
 class General(asyncio.Protocol):
@@ -34,7 +37,7 @@ class General(asyncio.Protocol):
 class Lane:
     """A port with nothing but the lane, one hot route, and a general protocol that only listens."""
 
-    def __init__(self, *, head_s: float = 10.0, idle_s: float = 60.0) -> None:
+    def __init__(self, *, head_s: float = 10.0, idle_s: float = 60.0, stall_s: float = 60.0) -> None:
         self.dates = Dates(SystemClock())
         self.telemetry = MemoryTelemetry()
         self.handed: list[General] = []
@@ -42,9 +45,16 @@ class Lane:
         self.hold = asyncio.Event()
         self.hold.set()
         hot = hot_routes(
-            {"/hot": {"POST": self._serve}, "/broken": {"POST": self._break}, "/cold": {"GET": self._serve}}
+            {
+                "/hot": {"POST": self._serve},
+                "/flood": {"POST": self._flood},
+                "/broken": {"POST": self._break},
+                "/cold": {"GET": self._serve},
+            }
         )
-        self.lanes = Lanes(hot=hot, dates=self.dates, telemetry=self.telemetry, head_s=head_s, idle_s=idle_s)
+        self.lanes = Lanes(
+            hot=hot, dates=self.dates, telemetry=self.telemetry, head_s=head_s, idle_s=idle_s, stall_s=stall_s
+        )
         self.port = 0
         self._server: asyncio.Server | None = None
 
@@ -83,6 +93,10 @@ class Lane:
         self.seen.append(body)
         await self.hold.wait()
         return whole(inbound, self.dates, 200, body, content_type="text/plain")
+
+    async def _flood(self, inbound: Inbound) -> Reply:
+        self.seen.append(inbound.content.read_nowait())
+        return whole(inbound, self.dates, 200, FLOOD, content_type="text/plain")
 
     async def _break(self, inbound: Inbound) -> Reply:
         raise ValueError("secret of " + inbound.raw_path)
@@ -154,6 +168,7 @@ ODD = {
     "no host": b"POST /hot HTTP/1.1\r\nContent-Length: 1\r\n\r\nx",
     "no length": b"POST /hot HTTP/1.1\r\nHost: a\r\n\r\n",
     "a signed length": b"POST /hot HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\nx",
+    "a length of thousands of digits": hot(b"x").replace(b"Length: 1", b"Length: " + b"0" * 5000 + b"1"),
     "an older version": hot(b"x").replace(b"HTTP/1.1", b"HTTP/1.0"),
     "a newer version": hot(b"x").replace(b"HTTP/1.1", b"HTTP/2.0"),
     "too many headers": hot(b"x", *(f"X-{index}: 1" for index in range(101))),
@@ -244,6 +259,66 @@ async def test_what_is_sent_ahead_is_bounded(lane: Lane) -> None:
         lane.hold.set()
         await served(wire, b"first")
         await served(wire, b"y" * AHEAD_BYTES_MAX * 2)
+
+
+async def test_nothing_is_read_while_requests_sent_ahead_wait(lane: Lane) -> None:
+    count = 8 * AHEAD_BYTES_MAX // 1024
+    lane.hold.clear()
+    async with connected(lane.port) as wire, asyncio.TaskGroup() as sending:
+        sending.create_task(wire.send(*(hot(b"y" * 1024) for _ in range(count))))
+        await lane.until_seen(1)
+        connection = next(iter(lane.lanes.open))
+        assert connection.transport is not None
+        async with asyncio.timeout(10):
+            while connection.transport.is_reading():  # noqa: ASYNC110 - a transport tells nobody
+                await asyncio.sleep(0)
+        lane.hold.set()
+        await lane.until_seen(2)
+        assert not connection.transport.is_reading()
+        for _ in range(count):
+            await served(wire, b"y" * 1024)
+    assert len(lane.seen) == count
+
+
+async def test_while_a_client_does_not_read_its_next_request_waits(lane: Lane) -> None:
+    async with connected(lane.port) as wire:
+        await wire.send(hot(b"one", target="/flood") + hot(b"two"))
+        await lane.until_seen(1)
+        connection = next(iter(lane.lanes.open))
+        async with asyncio.timeout(10):
+            while not connection.writing_paused:  # noqa: ASYNC110 - the lane knows nothing of this test
+                await asyncio.sleep(0)
+        assert lane.seen == [b"one"]
+        await served(wire, FLOOD)
+        await served(wire, b"two")
+
+
+@pytest.mark.parametrize("wish", [(), ("Connection: close",)], ids=["kept", "closing"])
+async def test_a_client_that_never_reads_is_cut_off(wish: tuple[str, ...]) -> None:
+    lane = Lane(idle_s=0.1, stall_s=0.1)
+    await lane.start()
+    async with silent(lane.port, hot(b"x", *wish, target="/flood")):
+        await lane.until_seen(1)
+        async with asyncio.timeout(10):
+            while lane.lanes.open:  # noqa: ASYNC110 - the lane knows nothing of this test
+                await asyncio.sleep(0)
+    await lane.stop()
+
+
+async def test_the_last_bytes_of_a_closed_connection_are_not_kept_for_good(lane: Lane) -> None:
+    lane.lanes.stall_s = 0.1
+    async with silent(lane.port, hot(b"x")):
+        await lane.until_seen(1)
+        connection = next(iter(lane.lanes.open))
+        transport = connection.transport
+        assert transport is not None
+        transport.set_write_buffer_limits(2 * len(FLOOD))
+        transport.write(FLOOD)
+        connection.end_if_idle()
+        assert lane.lanes.open
+        async with asyncio.timeout(10):
+            while lane.lanes.open:  # noqa: ASYNC110 - the lane knows nothing of this test
+                await asyncio.sleep(0)
 
 
 async def test_closing_ends_idle_connections_and_lets_running_requests_finish(lane: Lane) -> None:

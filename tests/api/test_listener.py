@@ -1,13 +1,14 @@
 import asyncio
 import logging
+import socket
 from contextlib import AsyncExitStack
 
 import pytest
 
 from ktms.api.body import BodyLimits
 from ktms.api.listener import HEADERS_MAX, ListenerSettings
-from tests.api.porch import Porch, porch_of
-from tests.api.wire_client import ask, connected, request
+from tests.api.porch import FLOOD_BYTES, Porch, porch_of
+from tests.api.wire_client import ask, connected, request, silent
 
 SOON = ListenerSettings(head_s=0.15, idle_s=0.3)
 
@@ -316,6 +317,19 @@ async def test_stopping_cancels_what_still_runs(porch: Porch) -> None:
     assert porch.cancelled == 1
 
 
+async def test_a_closed_port_is_quiet_when_its_clients_have_their_answers(porch: Porch) -> None:
+    async with connected(porch.port) as idle, silent(porch.port, request("/flood")) as sock:
+        await idle.send(request())
+        await idle.answer()
+        await porch.until(2)
+        porch.listener.close()
+        async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+            quiet = group.create_task(porch.listener.quiet())
+            assert await idle.ended()
+            assert not quiet.done()
+            assert await _bytes_left(sock) > FLOOD_BYTES
+
+
 async def test_stopping_twice_or_before_the_start_is_harmless(porch: Porch) -> None:
     await porch.listener.stop()
     await porch.listener.stop()
@@ -341,3 +355,40 @@ async def test_workers_may_share_a_port() -> None:
 async def _settled() -> None:
     for _ in range(200):
         await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("target", ["/echo", "/none"])
+async def test_a_length_of_thousands_of_digits_is_refused(porch: Porch, target: str) -> None:
+    head = f"POST {target} HTTP/1.1\r\nHost: gateway\r\nContent-Length: {'0' * 5000}1\r\n\r\n"
+    async with connected(porch.port) as wire:
+        await wire.send(head.encode() + b"x")
+        said = await wire.rest()
+    assert said == b"" or said.startswith(b"HTTP/1.1 400 ")  # the parser in Python just closes
+    assert porch.seen == []
+    assert porch.telemetry.events == []
+
+
+@pytest.mark.parametrize("wish", [(), ("Connection: close",)], ids=["kept", "closing"])
+async def test_a_client_that_never_reads_is_cut_off(wish: tuple[str, ...]) -> None:
+    async with (
+        porch_of(ListenerSettings(idle_s=0.1, stall_s=0.1)) as porch,
+        silent(porch.port, request("/flood", headers=wish) + (b"" if wish else request("/echo"))) as sock,
+    ):
+        await porch.until(1)
+        assert porch.flooded is not None
+        async with asyncio.timeout(10):
+            while not porch.flooded.is_closing():  # noqa: ASYNC110 - a transport tells nobody
+                await asyncio.sleep(0)
+        assert await _bytes_left(sock) < FLOOD_BYTES
+    assert porch.seen == ["flood"]
+
+
+async def _bytes_left(sock: socket.socket) -> int:
+    """Read until the connection ends, however it does."""
+    count = 0
+    try:
+        while piece := await asyncio.get_running_loop().sock_recv(sock, 1 << 20):
+            count += len(piece)
+    except ConnectionResetError:
+        pass
+    return count

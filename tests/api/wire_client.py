@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -100,6 +101,18 @@ async def connected(port: int) -> AsyncIterator[Wire]:
         yield Wire(reader, writer)
     finally:
         writer.transport.abort()
+
+
+@asynccontextmanager
+async def silent(port: int, sent: bytes) -> AsyncIterator[socket.socket]:
+    """Connect, send, and read nothing unless asked to; the system takes little on the client's behalf."""
+    loop = asyncio.get_running_loop()
+    with socket.socket() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        sock.settimeout(0)
+        await loop.sock_connect(sock, ("127.0.0.1", port))
+        await loop.sock_sendall(sock, sent)
+        yield sock
 
 
 async def ask(port: int, *pieces: bytes) -> Answer:

@@ -272,6 +272,18 @@ def test_a_value_with_a_lone_surrogate_can_be_decoded(decode: Callable[[bytes], 
         decoded(decode, b"1")
 
 
+def test_a_name_that_is_not_utf8_is_bad_wherever_it_stands() -> None:
+    raw = Members(b'{"a":{"b\xff":1}}').get("a")  # the parse of the whole does not look into it
+    assert raw is not None
+    with pytest.raises(BadJson, match="not valid JSON"):
+        decoded(msgspec.json.Decoder(dict[str, int]).decode, raw)
+
+
+def test_a_value_is_of_another_shape_with_a_lone_surrogate_too() -> None:
+    with pytest.raises(msgspec.ValidationError):
+        decoded(msgspec.json.Decoder(list[int]).decode, b'["\\ud83d"]')
+
+
 def test_a_rare_document_is_parsed_whole() -> None:
     assert parsed(b'[{"a":"\\ud83d"}]') == [{"a": "\ufffd"}]
 

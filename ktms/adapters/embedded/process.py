@@ -2,7 +2,8 @@
 
 Rules: the child is started from the thread that lives as long as we do (the main one), because Linux sends the
 death signal when that *thread* ends; no secret is ever an argument; the child has its own session, so that Ctrl-C
-in a terminal reaches the gateway alone, which then stops its servers in order. Only this folder uses subprocess.
+in a terminal reaches the gateway alone, which then stops its servers in order; nor does it get our environment,
+where vendor keys are, as it may run as somebody else. Only this folder uses subprocess.
 
 Not here: which binary, which arguments, when it is ready.
 """
@@ -33,6 +34,9 @@ LOG_BYTES_MAX = 8 * 1024 * 1024
 
 LOG_TAIL_BYTES = 4096
 """Enough of a log's end to find the reason of a failed start."""
+
+ENVIRONMENT = {"PATH": os.defpath, "LC_ALL": "C"}
+"""All that a child gets: a place for tools, and messages in the language in which we look for reasons."""
 
 
 class ServerProcess:
@@ -102,6 +106,7 @@ def start(
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=log.parent,
+                env=ENVIRONMENT,
                 start_new_session=True,
                 # A change of user clears the death signal: it must be set after that, hence in the child.
                 preexec_fn=_die_with_parent(os.getpid(), signals[0][0]),  # noqa: PLW1509  # one system call
@@ -133,6 +138,7 @@ def run(command: Sequence[str | Path], *, name: str, cwd: Path, account: Account
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             cwd=cwd,
+            env=ENVIRONMENT,
             timeout=timeout_s,
             check=False,
             user=account.uid if account else None,

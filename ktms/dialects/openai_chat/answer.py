@@ -73,6 +73,6 @@ def _finished(members: Members) -> bool:
         return False
     try:
         choices = decoded(_choices, raw)
-    except msgspec.ValidationError as bad:
+    except (msgspec.ValidationError, BadJson) as bad:
         raise BadAnswer("the answer's choices are no list of objects") from bad
     return bool(choices) and not any(is_empty(bytes(choice.finish_reason)) for choice in choices)

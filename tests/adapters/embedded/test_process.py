@@ -173,3 +173,21 @@ def test_a_log_grown_too_large_is_set_aside_once(tmp_path: Path, monkeypatch: py
     process._child.wait(10)
     assert log.read_text(encoding="ascii") == "new\n"
     assert (tmp_path / "some.old.log").read_text(encoding="ascii") == "older than today"
+
+
+async def test_a_server_does_not_get_our_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VENDOR_KEY", "sk-canary-of-the-environment")
+    log = tmp_path / "log"
+    child = start(["/usr/bin/env"], name="env", log=log, account=None, signals=SIGNALS)
+    async with asyncio.timeout(10):
+        while child.running:  # noqa: ASYNC110 - a process tells nobody
+            await asyncio.sleep(0)
+    assert "PATH=" in log.read_text()
+    assert "canary" not in log.read_text()
+
+
+def test_a_tool_does_not_get_our_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VENDOR_KEY", "sk-canary-of-the-environment")
+    printed = run(["/usr/bin/env"], name="env", cwd=tmp_path, account=None, timeout_s=10)
+    assert "PATH=" in printed
+    assert "canary" not in printed

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from ktms.adapters.upstream_http.client import HttpUpstream
-from ktms.adapters.upstream_http.exchange import END_BYTES_MAX
+from ktms.adapters.upstream_http.exchange import END_BYTES_MAX, Exchange
 from ktms.domain.routing.outcome import FailureKind
 from ktms.domain.routing.timers import Timers
 from ktms.ports.upstream import Flow, UpstreamFailed
@@ -47,6 +47,8 @@ async def test_a_choked_client_stops_the_reading_until_it_pours_again(
         await asyncio.sleep(0)
     assert len(sink.text) == seen
     assert not done.is_set()
+    assert isinstance(got, Exchange)
+    assert got._held_bytes == 0, "nothing is read meanwhile, not even into our own memory"
     pours = 1
     while not await got.pour(sink):
         pours += 1

@@ -224,7 +224,15 @@ def test_p09_a_chunk_cut_in_the_middle_is_garbage_at_the_end() -> None:
 
 
 @pytest.mark.parametrize(
-    "payload", [b"hello", b'{"choices":', b"[]", b"7", b'{"choices":[{"delta":{"content":"\x01"}}]}']
+    "payload",
+    [
+        b"hello",
+        b'{"choices":',
+        b"[]",
+        b"7",
+        b'{"choices":[{"delta":{"content":"\x01"}}]}',
+        b'{"choices":[{"delta":{"c\xff":"b"}}]}',
+    ],
 )
 def test_what_should_be_a_json_object_and_is_not_ends_the_stream(payload: bytes) -> None:
     watch = observer()
