@@ -18,6 +18,7 @@ class Started:
     url: str
     version: str
     models: tuple[str, ...]
+    chains: tuple[str, ...]
     notes: tuple[str, ...]
     key_file: Path
     new_key: str | None
@@ -31,6 +32,8 @@ def banner(started: Started) -> str:
     lines = [f"KTMS {started.version} answers at {started.url} (started in {started.seconds:.1f} s)", ""]
     lines += [f"  {note}" for note in started.notes]
     lines.append(f"  models      {', '.join(started.models) or 'none yet: see docs/configuration.md'}")
+    if started.chains:
+        lines.append(f"  chains      {', '.join(started.chains)}")
     lines.append(f"  client key  {started.key_file}" + (f"  (new: {started.new_key})" if started.new_key else ""))
     lines.append(f"  admin       {started.command} admin keys list   (gRPC on {started.admin_addr})")
     lines.append(f"  health      {started.url}/readyz   metrics {started.url}/metrics")

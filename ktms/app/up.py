@@ -67,12 +67,13 @@ async def up(options: UpOptions, settings: Settings, home: Home, data_dir: Path)
             port, notes = await _open_port(gateway, options, settings)
             opened.push_async_callback(gateway.stop)
             await opened.enter_async_context(admin_port(real, admin_at))
-            models = (await real.ports.catalogue.snapshot()).models
+            snapshot = await real.ports.catalogue.snapshot()
             text = Started(
                 command=_command(),
                 url=f"http://{LOOPBACK}:{port}",
                 version=release(),
-                models=tuple(model.name for model in models if _has_a_place(model)),
+                models=tuple(model.name for model in snapshot.models if _has_a_place(model)),
+                chains=tuple(chain.name for chain in snapshot.chains),
                 notes=(
                     *notes,
                     *wanted.notes,

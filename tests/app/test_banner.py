@@ -14,6 +14,7 @@ STARTED = Started(
     url="http://127.0.0.1:8080",
     version="1.2.3",
     models=("qwen3:4b", "org/other"),
+    chains=("auto",),
     notes=("engine      ollama on port 11434, 1 slots",),
     key_file=Path("/home/me/.config/ktms/client-key"),
     new_key="ktms_sk_new",
@@ -44,6 +45,11 @@ def test_it_says_where_everything_is() -> None:
     assert text.startswith("KTMS 1.2.3 answers at http://127.0.0.1:8080 (started in 2.3 s)")
     for fact in ("qwen3:4b, org/other", "ollama on port 11434", "127.0.0.1:9090", "/home/me/.local/share/ktms"):
         assert fact in text
+
+
+def test_chains_are_named_where_there_are_any() -> None:
+    assert "  chains      auto\n" in banner(STARTED)
+    assert "chains" not in banner(replace(STARTED, chains=()))
 
 
 def test_a_new_key_is_shown_once_and_an_old_one_never() -> None:

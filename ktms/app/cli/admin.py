@@ -9,7 +9,7 @@ from ktms.app.cli.served_version import served_version
 
 @click.group(epilog=example("ktms admin keys list"))
 def admin() -> None:
-    """Administer a running gateway over its admin plane.
+    """Administer a running gateway over its admin API.
 
     Address and key come from flags, from KTMS_ADMIN_ADDR and KTMS_ADMIN_KEY, or from ~/.config/ktms/config.toml.
     """

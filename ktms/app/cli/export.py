@@ -15,9 +15,7 @@ from ktms.config.gateway_dump import dump_gateway
         "# keep a copy, edit it, apply it", "ktms export > gateway.yaml", "ktms apply -f gateway.yaml --dry-run"
     )
 )
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print the JSON document of the admin plane instead of YAML."
-)
+@click.option("--json", "as_json", is_flag=True, help="Print the JSON document of the admin API instead of YAML.")
 @with_admin
 def export(admin: AdminClient, *, as_json: bool) -> None:
     """Print the stored configuration as YAML, without any secret."""

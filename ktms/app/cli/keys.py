@@ -75,10 +75,11 @@ def keys() -> None:
 
 
 @keys.command(
+    short_help="Make a client key; its token is printed this once.",
     epilog=example(
         "# a key for one team's app, for one chain",
         "ktms admin keys create app-1 --tenant team-a --model auto > app-1.key",
-    )
+    ),
 )
 @click.argument("name")
 @click.option("--tenant", default=DEFAULT_TENANT, show_default=True, help="Team the key belongs to.")

@@ -18,7 +18,9 @@ from ktms.config.settings import WORKERS_MAX
 
 @click.command(epilog=example("# with a configuration of your own", "ktms up --config gateway.yaml"))
 @click.option(
-    "--data-dir", type=click.Path(path_type=Path), help="Where databases live [default: $XDG_DATA_HOME/ktms]."
+    "--data-dir",
+    type=click.Path(path_type=Path),
+    help="Where databases live [default: $XDG_DATA_HOME/ktms; for root, where that is not set, /var/lib/ktms].",
 )
 @click.option(
     "--port", type=click.IntRange(1, PORT_MAX), help="Port of the API [default: 8080, or the next free one]."

@@ -9,7 +9,9 @@ from ktms.app.cli.screen import put, put_json
 
 
 @click.command(
-    "version", epilog=example("# also a test of address and key", "ktms admin version --admin-addr 127.0.0.1:9090")
+    "version",
+    short_help="Print the release and configuration version of a gateway.",
+    epilog=example("# also a test of address and key", "ktms admin version --admin-addr 127.0.0.1:9090"),
 )
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 @with_admin
