@@ -46,6 +46,7 @@ class ErrorCode(StrEnum):
     NO_TARGET_AVAILABLE = "no_target_available"
     NO_NODE_AVAILABLE = "no_node_available"
     CONFIG_UNAVAILABLE = "config_unavailable"
+    IDEMPOTENCY_UNAVAILABLE = "idempotency_unavailable"
     DRAINING = "draining"
     OVERLOADED = "overloaded"
     STREAM_INTERRUPTED = "stream_interrupted"
@@ -75,6 +76,7 @@ _TYPE_OF = {
     ErrorCode.NO_TARGET_AVAILABLE: ErrorType.UPSTREAM,
     ErrorCode.NO_NODE_AVAILABLE: ErrorType.UPSTREAM,
     ErrorCode.CONFIG_UNAVAILABLE: ErrorType.UNAVAILABLE,
+    ErrorCode.IDEMPOTENCY_UNAVAILABLE: ErrorType.UNAVAILABLE,
     ErrorCode.DRAINING: ErrorType.UNAVAILABLE,
     ErrorCode.OVERLOADED: ErrorType.UNAVAILABLE,
     ErrorCode.STREAM_INTERRUPTED: ErrorType.UPSTREAM,

@@ -26,6 +26,9 @@ from ktms.ports.clock import Clock
 OWNED_BY = "ktms"
 """Who owns a model in the list: clients only need the member to be there."""
 
+UNVERIFIED = "This release cannot tell a repeat from a first call; nothing was started. Leave the header out."
+"""A call that counts on not being paid twice must not run where nobody can promise that (FP5)."""
+
 
 class OpenAIDoor:
     """Serves the model routes and the list of models."""
@@ -73,6 +76,8 @@ class OpenAIDoor:
     async def _read(self, request: Inbound, route: Route, request_id: RequestId, received_at: float) -> Call:
         headers = self._reader.read(request.raw_headers)
         refuse_encoding(headers.encoding)
+        if headers.once:
+            raise CallFailed(problem(ErrorCode.IDEMPOTENCY_UNAVAILABLE, UNVERIFIED, param="Idempotency-Key"))
         body = await read_body(request, self._limits, expects=headers.expects)
         parsed = await _parse(body, route)
         return Call(request_id, route, headers.token, headers.choices, parsed, received_at, headers.forwarded)

@@ -18,6 +18,7 @@ _READ = frozenset(
         b"connection",
         b"content-encoding",
         b"expect",
+        b"idempotency-key",
         b"x-ktms-placement",
         b"x-ktms-tier",
         b"x-ktms-interactive",
@@ -36,12 +37,13 @@ SPELLINGS_MAX = 512
 
 @dataclass(slots=True)
 class RequestHeaders:
-    """What the door takes from the headers."""
+    """What the door takes from the headers; `once`: the client counts on a repeat not being paid twice."""
 
     token: str = ""
     choices: Choices = NO_CHOICES
     encoding: str = ""
     expects: str = ""
+    once: bool = False
     forwarded: tuple[tuple[str, str], ...] = ()
 
 
@@ -70,6 +72,7 @@ class HeaderReader:
         if len(seen) > 1 or not found.token:
             found.encoding = _text(seen, b"content-encoding").lower()
             found.expects = _text(seen, b"expect").lower()
+            found.once = b"idempotency-key" in seen
             found.forwarded = _forwarded(seen)
             found.choices = _choices(seen)
         return found

@@ -98,6 +98,18 @@ async def test_two_different_keys_are_refused(house: House) -> None:
     assert KEY.encode() not in answer.body
 
 
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_call_that_must_not_be_paid_twice_is_not_started(house: House, stream: bool) -> None:
+    answer = await house.chat("Idempotency-Key: order-7", stream=stream)
+    assert (answer.status, answer.code) == (503, "idempotency_unavailable")
+    assert answer.json["error"]["param"] == "Idempotency-Key"
+    assert house.upstream.exchanges == []
+
+
+async def test_an_idempotency_key_on_a_list_harms_nobody(house: House) -> None:
+    assert (await house.get("/v1/models", "Idempotency-Key: order-7")).status == 200
+
+
 async def test_every_answer_has_an_id_of_its_own(house: House) -> None:
     house.says("alpha", whole(), stream("a"), refusal(400), NOBODY)
     house.says("beta", NOBODY)

@@ -34,6 +34,12 @@ def test_a_repeated_credential_is_refused(name: str) -> None:
         read((name, "Bearer a"), (name, "Bearer a"))
 
 
+@pytest.mark.parametrize("value", ["order-7", ""])
+def test_a_call_that_must_not_be_paid_twice_is_noted(value: str) -> None:
+    assert read(("Authorization", "Bearer a"), ("Idempotency-Key", value)).once
+    assert not read(("Authorization", "Bearer a"), ("Accept", "*/*")).once
+
+
 def test_no_key_is_an_empty_token() -> None:
     assert read(("Accept", "*/*")).token == ""
 
