@@ -6,7 +6,6 @@ Whoever uses one of them is marked `service`. `postgres_gate` leads to Postgres 
 
 import asyncio
 import base64
-import hashlib
 import itertools
 import re
 import shutil
@@ -21,6 +20,7 @@ import redis.asyncio
 from ktms.adapters.embedded.postgres_server import EmbeddedPostgres
 from ktms.adapters.embedded.valkey_server import EmbeddedValkey
 from ktms.adapters.envelope.keyring_secrets import KeyringSecrets
+from ktms.adapters.memory.entropy import SeededEntropy
 from ktms.adapters.memory.telemetry import MemoryTelemetry
 from ktms.adapters.postgres.encryption_state import settle_keyring
 from ktms.adapters.postgres.migrate import Migrator
@@ -30,20 +30,6 @@ from ktms.domain.access.keyring import Keyring, parse_keyring
 
 SERVERS = ("postgres_server", "valkey_server")
 MIGRATED = "migrated"
-
-
-class RepeatableEntropy:
-    """Implements the entropy port; the same seed gives the same bytes, different counts never repeat."""
-
-    def __init__(self, seed: str) -> None:
-        self._seed = seed
-        self._calls = itertools.count()
-
-    def token_bytes(self, count: int) -> bytes:
-        return hashlib.shake_256(f"{self._seed}/{next(self._calls)}".encode()).digest(count)
-
-    def uniform(self, low: float, high: float) -> float:
-        return low + (high - low) * int.from_bytes(self.token_bytes(4), "big") / 0xFFFFFFFF
 
 
 class Gate:
@@ -111,8 +97,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-def entropy(request: pytest.FixtureRequest) -> RepeatableEntropy:
-    return RepeatableEntropy(request.node.nodeid)
+def entropy(request: pytest.FixtureRequest) -> SeededEntropy:
+    return SeededEntropy(request.node.nodeid)
 
 
 @pytest.fixture
@@ -131,7 +117,7 @@ def server_folder() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def postgres_server(server_folder: Path) -> Iterator[EmbeddedPostgres]:
-    entropy = RepeatableEntropy("postgres")
+    entropy = SeededEntropy("postgres")
     server = EmbeddedPostgres(server_folder, entropy=entropy, durable=False, connections_max=200)
     with asyncio.Runner() as runner:
         runner.run(server.__aenter__())
@@ -144,7 +130,7 @@ def postgres_server(server_folder: Path) -> Iterator[EmbeddedPostgres]:
 
 @pytest.fixture(scope="session")
 def valkey_server(server_folder: Path) -> Iterator[EmbeddedValkey]:
-    server = EmbeddedValkey(server_folder, entropy=RepeatableEntropy("valkey"))
+    server = EmbeddedValkey(server_folder, entropy=SeededEntropy("valkey"))
     with asyncio.Runner() as runner:
         runner.run(server.__aenter__())
         try:
@@ -218,7 +204,7 @@ def gated_bare_dsn(postgres_server: EmbeddedPostgres, postgres_gate: Gate, bare_
 
 
 @pytest.fixture
-def keyring(entropy: RepeatableEntropy) -> Keyring:
+def keyring(entropy: SeededEntropy) -> Keyring:
     """Two keys, `new` preferred and `old`."""
     values = (base64.urlsafe_b64encode(entropy.token_bytes(32)).decode().rstrip("=") for _ in range(2))
     return parse_keyring(
@@ -227,7 +213,7 @@ def keyring(entropy: RepeatableEntropy) -> Keyring:
 
 
 @pytest.fixture
-def keyring_secrets(keyring: Keyring, entropy: RepeatableEntropy) -> KeyringSecrets:
+def keyring_secrets(keyring: Keyring, entropy: SeededEntropy) -> KeyringSecrets:
     return KeyringSecrets(keyring, entropy)
 
 
@@ -265,7 +251,7 @@ async def _make_migrated(server: EmbeddedPostgres) -> None:
         server.dsn_of(MIGRATED),
         read_migrations(shipped_folder()),
         app_version="test",
-        entropy=RepeatableEntropy("migrations"),
+        entropy=SeededEntropy("migrations"),
         telemetry=MemoryTelemetry(),
     )
     await migrator.run()

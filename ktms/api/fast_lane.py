@@ -12,9 +12,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import cast
 
-import httptools
-
 from ktms.api.inbound import RawHeaders
+from ktms.api.request_head import RequestHead, read_head
 from ktms.api.routes import Handler, Routes, refusal
 from ktms.api.way_back import taken
 from ktms.api.wire import Dates, Reply
@@ -24,25 +23,14 @@ from ktms.ports.telemetry import Telemetry
 HEAD_BYTES_MAX = 16 * 1024
 """A head of an SDK is under 1 kB, with a long trace context 4; a longer one is aiohttp's to judge."""
 
-BODY_BYTES_MAX = 256 * 1024
-"""Most conversations; a larger body comes in many reads, where the parsing of the head no longer counts."""
-
-HEADERS_MAX = 100
-"""As many as the general server takes."""
-
 WHOLE_WITHIN_S = 1.0
 """A client sends head and body at once or in two writes; a slower one is aiohttp's to wait for."""
 
 AHEAD_BYTES_MAX = 64 * 1024
 """What a client may send while its answer is under way; then it has to wait."""
 
-LENGTH_DIGITS_MAX = 20
-"""Enough for 64 bits; `int` refuses digits by the thousand that the parsers take as leading zeros."""
-
 _HTTP11 = (1, 1)
 _END = b"\r\n\r\n"
-_ONCE = frozenset({b"host", b"content-length", b"authorization", b"x-api-key", b"content-type"})
-_ODD = frozenset({b"transfer-encoding", b"content-encoding", b"expect", b"upgrade", b"te", b"trailer"})
 
 
 def hot_routes(routes: Routes) -> Mapping[bytes, Handler]:
@@ -144,42 +132,6 @@ class FastRequest:
         return self._lane
 
 
-class _Head:
-    """One request head: collected by httptools, judged by `_parsed`, nothing decided in the callbacks.
-
-    `body_at` is where the body begins in the buffer.
-    """
-
-    __slots__ = ("body_at", "body_bytes", "handler", "headers", "keeps", "length", "odd", "seen", "target")
-
-    def __init__(self) -> None:
-        self.target = b""
-        self.headers: list[tuple[bytes, bytes]] = []
-        self.seen: set[bytes] = set()
-        self.length = b""
-        self.odd = False
-        self.keeps = False
-        self.handler: Handler | None = None
-        self.body_at = 0
-        self.body_bytes = 0
-
-    def on_url(self, target: bytes) -> None:
-        """Take the target, in one piece or several."""
-        self.target += target
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Take one header."""
-        self.headers.append((name, value))
-        lowered = name.lower()
-        if lowered in _ONCE:
-            self.odd = self.odd or lowered in self.seen
-            self.seen.add(lowered)
-            if lowered == b"content-length":
-                self.length = value
-        elif lowered in _ODD:
-            self.odd = True
-
-
 class FastLane(asyncio.Protocol):
     """One connection as long as it is in the lane; `general` makes the protocol it is handed over to."""
 
@@ -188,7 +140,7 @@ class FastLane(asyncio.Protocol):
         self._general = general
         self._loop = asyncio.get_running_loop()
         self._buffer = b""
-        self._head: _Head | None = None
+        self._head: RequestHead | None = None
         self._begun = False
         self._due = 0.0
         self._timer: asyncio.TimerHandle | None = None
@@ -284,14 +236,14 @@ class FastLane(asyncio.Protocol):
                 self._begun = True
                 self._wait(lanes.head_s)
             return False
-        self._head = _parsed(data[: end + len(_END)], lanes.hot) if end <= HEAD_BYTES_MAX else None
+        self._head = read_head(data[: end + len(_END)], lanes.hot) if end <= HEAD_BYTES_MAX else None
         if self._head is None:
             self._hand_over()
             return False
         self._wait(WHOLE_WITHIN_S)
         return True
 
-    def _serve(self, head: "_Head", body: bytes) -> None:
+    def _serve(self, head: RequestHead, body: bytes) -> None:
         keeps = head.keeps and not self._lanes.leaving
         request = FastRequest(self, head.target.decode(), tuple(head.headers), body, keeps=keeps)
         assert head.handler is not None
@@ -378,23 +330,3 @@ class FastLane(asyncio.Protocol):
             self._hand_over()  # the body is slow: there are rules for that
         elif self.transport is not None:
             self._end()
-
-
-def _parsed(data: bytes, hot: Mapping[bytes, Handler]) -> _Head | None:
-    """Parse one head strictly; None where it is not one for the lane."""
-    head = _Head()
-    parser = httptools.HttpRequestParser(head)
-    try:
-        parser.feed_data(data)
-    except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-        return None
-    head.handler = hot.get(head.target)
-    if head.handler is None or head.odd or len(head.headers) > HEADERS_MAX or parser.get_http_version() != "1.1":
-        return None
-    if b"host" not in head.seen or not head.length.isdigit() or len(head.length) > LENGTH_DIGITS_MAX:
-        return None
-    if int(head.length) > BODY_BYTES_MAX:
-        return None
-    head.keeps = parser.should_keep_alive()
-    head.body_at, head.body_bytes = len(data), int(head.length)
-    return head

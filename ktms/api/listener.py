@@ -18,15 +18,13 @@ from aiohttp.http import HttpProcessingError, HttpVersion10, HttpVersion11, RawR
 from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 
-from ktms.api.fast_lane import LENGTH_DIGITS_MAX, FastLane, Lanes, hot_routes
+from ktms.api.fast_lane import FastLane, Lanes, hot_routes
+from ktms.api.request_head import HEADERS_MAX, LENGTH_DIGITS_MAX
 from ktms.api.routes import Routes, refusal
 from ktms.api.way_back import taken
 from ktms.api.wire import Dates, Reply, is_http10
 from ktms.domain.errors import ErrorCode, Problem, problem
 from ktms.ports.telemetry import Telemetry
-
-HEADERS_MAX = 100
-"""More header lines than any client of ours sends; each costs memory before authentication."""
 
 QUIET_POLL_S = 0.02
 """How often a port that closes looks whether its last clients have taken their answers; they tell nobody."""

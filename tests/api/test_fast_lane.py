@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from ktms.adapters.memory.telemetry import MemoryTelemetry
 from ktms.adapters.system.clock import SystemClock
 from ktms.api import fast_lane
-from ktms.api.fast_lane import AHEAD_BYTES_MAX, BODY_BYTES_MAX, FastLane, Lanes, hot_routes
+from ktms.api.fast_lane import AHEAD_BYTES_MAX, FastLane, Lanes, hot_routes
 from ktms.api.inbound import Inbound
+from ktms.api.request_head import BODY_BYTES_MAX
 from ktms.api.wire import Dates, Reply, whole
 from tests.api.wire_client import Wire, connected, request, silent
 

@@ -6,7 +6,8 @@ from contextlib import AsyncExitStack
 import pytest
 
 from ktms.api.body import BodyLimits
-from ktms.api.listener import HEADERS_MAX, ListenerSettings
+from ktms.api.listener import ListenerSettings
+from ktms.api.request_head import HEADERS_MAX
 from tests.api.porch import FLOOD_BYTES, Porch, porch_of
 from tests.api.wire_client import ask, connected, request, silent
 

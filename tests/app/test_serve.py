@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from ktms.adapters.memory.entropy import SeededEntropy
 from ktms.app.failed import StartFailed
 from ktms.app.serve import serve
 from ktms.config.address import Address
@@ -16,10 +17,10 @@ from ktms.config.settings import Settings
 from ktms.domain.access.key_form import KeyKind, make_key
 from ktms.domain.access.secret import Secret
 from tests.api.wire_client import Answer, ask, request
-from tests.conftest import Gate, RepeatableEntropy
+from tests.conftest import Gate
 from tests.e2e.ports import any_port, listens, occupied
 
-KEYRING = "test-1:" + base64.urlsafe_b64encode(RepeatableEntropy("serve").token_bytes(32)).decode().rstrip("=")
+KEYRING = "test-1:" + base64.urlsafe_b64encode(SeededEntropy("serve").token_bytes(32)).decode().rstrip("=")
 LOOPBACK = "127.0.0.1"
 
 
@@ -108,7 +109,7 @@ async def test_it_says_where_it_listens(capfd: pytest.CaptureFixture[str]) -> No
 
 @pytest.mark.service
 async def test_it_serves_until_a_signal_and_leaves_nothing_behind(bare_dsn: str) -> None:
-    token = make_key(KeyKind.ADMIN, RepeatableEntropy("owner").token_bytes)
+    token = make_key(KeyKind.ADMIN, SeededEntropy("owner").token_bytes)
     settings = replace(settings_of(bare_dsn), bootstrap_admin_key=Secret(token))
     async with asyncio.TaskGroup() as group:
         group.create_task(serve(settings))

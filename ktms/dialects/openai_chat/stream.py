@@ -26,6 +26,9 @@ MAX_FRAMES = 4
 FITS_PER_LESSON = 8
 """Learning costs as much as a few parses: beyond the first frames, so many events must have fitted for each."""
 
+MAX_EVENT_LINE_ENDS = 20_000
+"""Ten thousand lines ended by CRLF: no JSON text is written so, and taking more apart would hold the loop."""
+
 _DROPPED = (b"", b"id", b"retry")  # a comment is a line with an empty name
 _ERROR = b"error"
 _ONE_LINE = re.compile(rb"data: ?(?P<payload>[^\r\n]*+)(?:\r\n?+|\n){2}")
@@ -127,6 +130,8 @@ class StreamObserver:
         return self.done or self.malformed or self.too_large or self.error is not None
 
     def _events(self, block: bytes) -> bytes:
+        if b"data" not in block and _ERROR not in block:
+            return b""  # comments by the hundred thousand, and names of events that have no data
         out = []
         for event in split_events(block):
             out.append(self._event(event))
@@ -147,6 +152,9 @@ class StreamObserver:
         return self._parsed(event)
 
     def _parsed(self, event: bytes) -> bytes:
+        if event.count(b"\n") + event.count(b"\r") > MAX_EVENT_LINE_ENDS:
+            self.too_large = True
+            return b""
         lines = _Lines(event)
         payload = lines.payload.strip()
         if lines.kind == _ERROR:

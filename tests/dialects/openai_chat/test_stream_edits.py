@@ -6,7 +6,7 @@ import pytest
 
 from ktms.dialects.openai_chat.chunk import read_chunk
 from ktms.dialects.openai_chat.frame import learn
-from ktms.dialects.openai_chat.stream import MAX_FRAMES, StreamObserver
+from ktms.dialects.openai_chat.stream import MAX_EVENT_LINE_ENDS, MAX_FRAMES, StreamObserver
 from ktms.domain.call import Route
 
 STREAM = "ktms.dialects.openai_chat.stream"
@@ -186,3 +186,21 @@ def test_an_event_of_several_data_lines_is_edited_in_its_line() -> None:
 def test_a_model_that_spans_lines_is_replaced_too() -> None:
     stream = b'data: {"a":1,"model":[\ndata:1\nevent: m\ndata:],\ndata\ndata:"b":2}\n\n'
     assert observer().feed(stream) == b'data: {"a":1,"model":"public",\ndata: \nevent: m\ndata: "b":2}\n\n'
+
+
+def test_comments_and_bare_fields_are_dropped_without_being_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    def split(block: bytes) -> list[bytes]:
+        raise AssertionError(block)
+
+    monkeypatch.setattr(f"{STREAM}.split_events", split)
+    assert observer().feed(b": ping\n\n" * 9 + b"id: 1\nretry: 5\n\nevent: message\n\n") == b""
+
+
+def test_an_event_has_so_many_lines_and_not_one_more() -> None:
+    most = b"data:\n" * (MAX_EVENT_LINE_ENDS - 2) + b"data: [DONE]\n"
+    watch = observer()
+    watch.feed(most + b"\n")
+    assert (watch.done, watch.too_large) == (True, False)
+    watch = observer()
+    assert watch.feed(b"data:\n" + most + b"\n") == b""
+    assert (watch.done, watch.too_large) == (False, True)

@@ -61,7 +61,14 @@ def test_parts_are_never_more_than_the_whole() -> None:
     ) == Usage(7, 3, cached_tokens=7, cache_write_tokens=0, reasoning_tokens=3)
 
 
-@pytest.mark.parametrize("raw", [b"null", b"[]", b"7", b'"x"', b"{", b"{}", b"[" * 5000])
+COUNTED = b'{"prompt_tokens":7,"completion_tokens":3,"extra":%b}'
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"null", b"[]", b"7", b'"x"', b"{", b"{}", b"[" * 5000, COUNTED % b"1e999", COUNTED % b'"\xff"'],
+    ids=lambda raw: repr(raw[:70]),
+)
 def test_what_is_no_usage_gives_none(raw: bytes) -> None:
     assert read_usage(raw) is None
 
