@@ -16,6 +16,17 @@ def told(retry_after: str | None = None, ms: str | None = None, wall: float = WA
     return retry_after_s({"retry-after": retry_after, "retry-after-ms": ms}.get, wall)
 
 
+@pytest.mark.parametrize("ahead_s", [-7200.0, 0.0, 7200.0])
+def test_a_date_counts_from_the_answers_own_date_however_wrong_our_clock_is(ahead_s: float) -> None:
+    headers = {"date": formatdate(WALL, usegmt=True), "retry-after": formatdate(WALL + 18, usegmt=True)}
+    assert retry_after_s(headers.get, WALL + ahead_s) == 18.0
+
+
+def test_a_date_counts_from_our_clock_where_the_answers_own_is_none() -> None:
+    headers = {"date": "yesterday", "retry-after": formatdate(WALL + 18, usegmt=True)}
+    assert retry_after_s(headers.get, WALL + 10) == 8.0
+
+
 @pytest.mark.parametrize(("text", "seconds"), [("2", 2.0), ("0", 0.0), (" 7 ", 7.0), ("1.5", 1.5)])
 def test_seconds_are_read(text: str, seconds: float) -> None:
     assert told(text) == seconds
