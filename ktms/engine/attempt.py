@@ -5,6 +5,7 @@ decide what follows only through `domain/routing/outcome.py`; nothing here choos
 """
 
 import asyncio
+from collections.abc import Callable
 
 from ktms.dialects.openai_chat.answer import BadAnswer, WholeAnswer, read_answer, read_error
 from ktms.dialects.openai_chat.stream import StreamObserver
@@ -40,13 +41,13 @@ class Attempts:
         self._clock = clock
         self._settings = settings
 
-    async def ask(self, target: Target, trail: Trail) -> Shot:
-        """Ask one target; never raises for what the target does."""
+    async def ask(self, target: Target, trail: Trail, speaks: Callable[[], None]) -> Shot:
+        """Ask one target; never raises for what the target does. `speaks` is called at the first visible piece."""
         shot = Shot(self._clock.monotonic(), secret=target.secret)
         trail.vendor, trail.node, trail.asking_since = target.vendor, target.node, shot.began_at
         trail.upstream_id = None  # that of an earlier target says nothing about this one
         try:
-            await self._exchange(target, trail, shot)
+            await self._exchange(target, trail, shot, speaks)
         except asyncio.CancelledError:
             shot.status = AttemptStatus.CANCELLED
             raise
@@ -61,7 +62,7 @@ class Attempts:
             self._books.attempt(trail, target, shot, ended_at)
         return shot
 
-    async def _exchange(self, target: Target, trail: Trail, shot: Shot) -> None:
+    async def _exchange(self, target: Target, trail: Trail, shot: Shot, speaks: Callable[[], None]) -> None:
         call, stream = trail.call, trail.stream
         body = call.body.for_target(target.vendor_model, ask_usage=target.asks_usage and stream is not None)
         request = UpstreamRequest(target.origin, target.prologue, body, target.timers, call.forwarded)
@@ -80,7 +81,7 @@ class Attempts:
             elif _is_json(answer):
                 await self._not_streamed(answer, trail, shot)
             else:
-                await self._streamed(answer, trail, stream, shot)
+                await self._streamed(answer, trail, shot, speaks)
         finally:
             answer.close()
 
@@ -127,13 +128,17 @@ class Attempts:
             shot.status = AttemptStatus.FAILED
             shot.verdict = judge_failure(FailureKind.MALFORMED, visible=False)
 
-    async def _streamed(self, answer: UpstreamAnswer, trail: Trail, stream: ClientStream, shot: Shot) -> None:
+    async def _streamed(
+        self, answer: UpstreamAnswer, trail: Trail, shot: Shot, speaks: Callable[[], None]
+    ) -> None:
         assert trail.model is not None
+        assert trail.stream is not None
+        stream = trail.stream
         facts = trail.call.body.facts
         observer = StreamObserver(
             trail.model.name, route=trail.call.route, usage_asked=facts.usage_asked, answers=facts.answers
         )
-        relay = Relay(stream, observer, self._settings, self._clock)
+        relay = Relay(stream, observer, self._settings, self._clock, speaks)
         try:
             failure = await self._pour(answer, relay, stream)
         finally:

@@ -82,7 +82,7 @@ class Condition:
 
 
 class Pass:
-    """The right to one dial; exactly one of its three ends is told."""
+    """The right to one dial; exactly one of its three ends is told, and before it perhaps that it speaks."""
 
     __slots__ = ("_breaker", "_clock", "_name", "_telemetry", "_trial")
 
@@ -94,6 +94,12 @@ class Pass:
         self._trial = breaker.on_trial
         if self._trial:
             self._tell(State.OPEN)
+
+    def speaks(self) -> None:
+        """Something of an answer came: a trial has proven all it was for, however long the answer goes on."""
+        if self._trial:
+            self._trial = False
+            self.succeeded()
 
     def succeeded(self) -> None:
         """An answer came: whatever it said, the origin is alive."""

@@ -83,12 +83,18 @@ class ClientStream:
 
 
 class Relay:
-    """One attempt's pieces on their way to the client: a sink for the upstream leg."""
+    """One attempt's pieces on their way to the client: a sink for the upstream. `speaks` hears of the first."""
 
     def __init__(
-        self, stream: ClientStream, observer: StreamObserver, settings: EngineSettings, clock: Clock
+        self,
+        stream: ClientStream,
+        observer: StreamObserver,
+        settings: EngineSettings,
+        clock: Clock,
+        speaks: Callable[[], None],
     ) -> None:
         self._stream = stream
+        self._speaks = speaks
         self._clock = clock
         self._held: list[bytes] = []
         self._held_bytes = 0
@@ -130,6 +136,7 @@ class Relay:
     def _show(self, ready: bytes) -> Flow:
         self.visible = True
         self.first_token_at = self._clock.monotonic()
+        self._speaks()
         self._stream.begin(answering=True)
         self._held.append(ready)
         fits = self._stream.write(b"".join(self._held))

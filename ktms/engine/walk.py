@@ -163,7 +163,7 @@ class Walk:
         if left_s < target.timers.total_s:
             target = replace(target, timers=replace(target.timers, total_s=left_s))
         try:
-            shot = await means.attempts.ask(target, self._trail)
+            shot = await means.attempts.ask(target, self._trail, gate.speaks)
         except BaseException:  # a mistake of ours too: a trial that nobody ends would refuse calls for minutes
             gate.says_nothing()
             raise

@@ -193,6 +193,17 @@ async def test_a_known_key_passes_while_the_store_is_away(house: Gatehouse) -> N
     assert (await house.admit()).name == "app"
 
 
+async def test_a_store_that_hangs_costs_calls_of_known_keys_one_wait_in_all(house: Gatehouse) -> None:
+    await house.admit()
+    house.keys.door.clear()
+    await after(11)
+    began_at = house.clock.monotonic()
+    await house.admit()
+    assert house.clock.monotonic() - began_at == 3, "the one that found out"
+    await house.admit()
+    assert house.clock.monotonic() - began_at == 3, "all others"
+
+
 async def test_a_known_key_is_unavailable_after_its_window_never_invalid(house: Gatehouse) -> None:
     await house.admit()
     house.store.away = True

@@ -24,6 +24,7 @@ class Asking:
     def __init__(self, rig: Rig, script: Script, *, room_bytes: int = 65_536, **members: object) -> None:
         rig.says("alpha", script)
         self.rig = rig
+        self.spoken = 0
         self.client = MemoryClient(room_bytes=room_bytes)
         call = rig.call(**members)  # type: ignore[arg-type]  # members of the body
         self.trail = Trail(call, key=client_key())
@@ -36,9 +37,12 @@ class Asking:
         if call.body.facts.streamed:
             self.trail.stream = ClientStream(self.client, rig.settings, rig.clock, lambda _: ())
 
+    def _speaks(self) -> None:
+        self.spoken += 1
+
     async def shot(self) -> Shot:
         try:
-            return await self.rig.means.attempts.ask(self.target, self.trail)
+            return await self.rig.means.attempts.ask(self.target, self.trail, self._speaks)
         finally:
             if self.trail.stream is not None:
                 self.trail.stream.close()

@@ -80,6 +80,25 @@ def test_a_trial_that_says_nothing_is_given_back(world: World) -> None:
     assert world.passes(), "the next one is the trial now"
 
 
+def test_a_trial_that_speaks_lets_the_others_pass_at_once(world: World) -> None:
+    world.trip()
+    world.clock.advance(OPEN_S)
+    trial = world.let_pass()
+    trial.speaks()
+    assert world.passes()
+    trial.failed()
+    assert world.passes(), "one failure after that is only the first"
+
+
+def test_a_trial_that_speaks_and_is_left_by_its_client_takes_nothing_back(world: World) -> None:
+    world.trip()
+    world.clock.advance(OPEN_S)
+    trial = world.let_pass()
+    trial.speaks()
+    trial.says_nothing()
+    assert world.passes()
+
+
 def test_a_call_that_began_earlier_gives_no_trial_back(world: World) -> None:
     early = world.let_pass()
     world.trip()

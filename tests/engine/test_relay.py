@@ -27,6 +27,7 @@ class Stand:
         self.clock = LoopClock()
         self.client = MemoryClient(room_bytes=room_bytes)
         self.asked: list[bool] = []
+        self.spoken: list[bytes] = []
         self.stream = ClientStream(self.client, self.settings, self.clock, self._headers)
         self.relay = self.another()
 
@@ -36,7 +37,10 @@ class Stand:
 
     def another(self) -> Relay:
         observer = StreamObserver("small", route=Route.CHAT, usage_asked=False)
-        return Relay(self.stream, observer, self.settings, self.clock)
+        return Relay(self.stream, observer, self.settings, self.clock, self._speaks)
+
+    def _speaks(self) -> None:
+        self.spoken.append(self.client.body)
 
     @property
     def begun(self) -> bool:
@@ -86,6 +90,12 @@ async def test_the_first_token_has_the_time_of_the_first_visible_event(stand: St
     await after(3)
     stand.relay.feed(C("b"))
     assert stand.relay.first_token_at == 1003
+
+
+async def test_the_first_visible_event_is_told_of_and_no_other(stand: Stand) -> None:
+    for piece in (role(), C("a"), C("b")):
+        stand.relay.feed(piece)
+    assert len(stand.spoken) == 1
 
 
 async def test_a_finish_reason_alone_is_visible(stand: Stand) -> None:

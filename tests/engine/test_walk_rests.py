@@ -147,6 +147,25 @@ async def test_one_trial_brings_a_vendor_back(rig: Rig) -> None:
     assert story(await rig.handle(rig.call())) == "alpha:ok"
 
 
+def _begun() -> Script:
+    """A stream that says something and then takes its time."""
+    head, first, *_ = stream("a")
+    return (head, first, Silence())
+
+
+async def test_a_trial_whose_stream_has_begun_keeps_nobody_out(rig: Rig) -> None:
+    rig.says("alpha", *[refusal(500)] * FAILURES_MAX, _begun(), whole())
+    rig.says("beta", whole())
+    for _ in range(FAILURES_MAX):
+        await rig.handle(rig.call())
+    await after(OPEN_S)
+    async with asyncio.TaskGroup() as group:
+        trial = group.create_task(rig.handle(rig.call(stream=True)))
+        await settle()
+        assert story(await rig.handle(rig.call())) == "alpha:ok"
+        trial.cancel()
+
+
 @pytest.mark.parametrize("end", ["left", "mistake"])
 async def test_a_trial_that_ends_without_a_verdict_is_given_back(
     rig: Rig, end: str, monkeypatch: pytest.MonkeyPatch
