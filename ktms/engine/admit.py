@@ -81,7 +81,7 @@ class Admission:
         """Ask for all keys in use at once; revoked ones are refused from then on (FP11)."""
         asked_at = self._clock.monotonic()  # not the answer's moment: a slow answer is about the past (FP11)
         due = self._window.due(asked_at)
-        found = await self._ask(due)
+        found = await self._ask(due, self._until())
         if found is not None:
             self._window.confirm(found, due, asked_at)
 
@@ -92,6 +92,7 @@ class Admission:
 
     async def _look_up_once(self, text: KeyText) -> _Answered | None:
         """Look the key up unless another call does so already; None when the database did not answer."""
+        until = self._until()
         while (pending := self._pending.get(text.digest)) is not None:
             if not pending.done():
                 await asyncio.wait((pending,))
@@ -100,16 +101,16 @@ class Admission:
         future = asyncio.get_running_loop().create_future()
         self._pending[text.digest] = future
         try:
-            answered = await self._look_up(text)
+            answered = await self._look_up(text, until)
             future.set_result(answered)
             return answered
         finally:
             future.cancel()  # only where the look-up itself was cancelled: the next waiter takes over
             del self._pending[text.digest]
 
-    async def _look_up(self, text: KeyText) -> _Answered | None:
+    async def _look_up(self, text: KeyText, until: float) -> _Answered | None:
         asked_at = self._clock.monotonic()
-        found = await self._ask((text.id,))
+        found = await self._ask((text.id,), until)
         if found is None:
             return None
         key = found.get(text.id)
@@ -118,10 +119,14 @@ class Admission:
         self._window.remember(text.digest, key, asked_at)
         return _Answered(key)
 
-    async def _ask(self, ids: tuple[KeyId, ...]) -> Mapping[KeyId, ClientKey] | None:
+    def _until(self) -> float:
+        """Until when a verification that begins now may wait; a question taken over gets what is left of it."""
+        return asyncio.get_running_loop().time() + self._lookup_s
+
+    async def _ask(self, ids: tuple[KeyId, ...], until: float) -> Mapping[KeyId, ClientKey] | None:
         """Ask the store; None when it is away. An empty question still tells whether it answers."""
         try:
-            async with asyncio.timeout(self._lookup_s):
+            async with asyncio.timeout_at(until):
                 found = await self._keys.find(ids)
         except (StoreAway, TimeoutError) as error:
             kind = "timeout" if isinstance(error, TimeoutError) else "away"

@@ -91,34 +91,40 @@ class Pass:
         self._breaker = breaker
         self._clock = clock
         self._telemetry = telemetry
-        self._trial = breaker.on_trial
+        self._trial = breaker.trials if breaker.on_trial else 0
         if self._trial:
             self._tell(State.OPEN)
 
     def speaks(self) -> None:
         """Something of an answer came: a trial has proven all it was for, however long the answer goes on."""
         if self._trial:
-            self._trial = False
             self.succeeded()
+            self._trial = 0
 
     def succeeded(self) -> None:
         """An answer came: whatever it said, the origin is alive."""
-        before = self._breaker.state
-        self._breaker.succeeded()
-        self._tell(before)
+        if self._counts():
+            before = self._breaker.state
+            self._breaker.succeeded()
+            self._tell(before)
 
     def failed(self) -> None:
         """A failure that is the target's own fault."""
-        before = self._breaker.state
-        self._breaker.failed(self._clock.monotonic())
-        self._tell(before)
+        if self._counts():
+            before = self._breaker.state
+            self._breaker.failed(self._clock.monotonic())
+            self._tell(before)
 
     def says_nothing(self) -> None:
         """The dial ended without telling anything about the target: its client left, or the fault was ours."""
-        if self._trial:
+        if self._trial and self._counts():
             before = self._breaker.state
             self._breaker.abandoned()
             self._tell(before)
+
+    def _counts(self) -> bool:
+        """Whether this dial's word moves the breaker: while a trial is under way, only the trial's own does."""
+        return not self._breaker.on_trial or self._trial == self._breaker.trials
 
     def _tell(self, before: State) -> None:
         state = self._breaker.state

@@ -348,3 +348,15 @@ async def test_a_slow_answer_about_one_key_is_as_old_as_its_question_too(house: 
     await after(8)
     await house.admit()
     assert len(house.keys.asked) == 2
+
+
+async def test_a_question_taken_over_is_bounded_by_when_its_caller_came(house: Gatehouse) -> None:
+    house.keys.door.clear()
+    began_at = house.clock.monotonic()
+    async with asyncio.TaskGroup() as group:
+        first = group.create_task(house.admit())
+        second = group.create_task(house.refusal())
+        await after(2)
+        first.cancel()
+    assert second.result() == ErrorCode.AUTH_UNAVAILABLE
+    assert house.clock.monotonic() - began_at == pytest.approx(SETTINGS.lookup_s)

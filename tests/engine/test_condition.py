@@ -2,7 +2,7 @@ import pytest
 
 from ktms.adapters.memory.clock import ManualClock
 from ktms.adapters.memory.telemetry import MemoryTelemetry
-from ktms.domain.routing.breaker import FAILURES_MAX, OPEN_S
+from ktms.domain.routing.breaker import FAILURES_MAX, OPEN_S, TRIAL_MAX_S
 from ktms.domain.routing.cooldown import KEY_AUTH_REST_S
 from ktms.domain.snapshot import Origin, Reach, Vendor
 from ktms.engine import condition as module
@@ -190,3 +190,27 @@ def test_of_several_targets_the_first_one_back_counts(world: World) -> None:
     world.condition.rest(TARGETS[1].id, 7)
     assert world.condition.soonest_s(TARGETS) == 7
     assert world.condition.soonest_s(()) == 0
+
+
+@pytest.mark.parametrize("what", ["succeeded", "failed", "says_nothing"])
+def test_a_call_from_before_the_failures_says_nothing_while_a_trial_is_under_way(world: World, what: str) -> None:
+    early = world.let_pass()
+    world.trip()
+    world.clock.advance(OPEN_S)
+    trial = world.let_pass()
+    getattr(early, what)()
+    assert not world.passes(), "the trial decides"
+    world.clock.advance(OPEN_S)
+    assert not world.passes(), "and it is the only one"
+    trial.succeeded()
+    assert world.passes()
+
+
+def test_a_trial_that_was_given_up_says_nothing_about_the_next_one(world: World) -> None:
+    world.trip()
+    world.clock.advance(OPEN_S)
+    lost = world.let_pass()
+    world.clock.advance(TRIAL_MAX_S)
+    world.let_pass()
+    lost.says_nothing()
+    assert not world.passes()

@@ -106,6 +106,9 @@ class KeyWindow:
 
         `now` is best the moment the store was asked: an answer is never younger than its question.
         """
+        known = self._by_digest.get(digest)
+        if known is not None and known.verified_at > now:
+            return  # a round asked later and was answered sooner: it may have found the key revoked
         self._drop(digest)
         if key is None:
             _make_room(self._negatives, NEGATIVES_MAX)
@@ -125,11 +128,12 @@ class KeyWindow:
             self._drop(digest)
 
     def due(self, now: float) -> tuple[KeyId, ...]:
-        """Give the keys in use, to be verified again in one batch; those unused for long are dropped."""
-        stale = [digest for digest, sighting in self._by_digest.items() if now - sighting.used_at >= WINDOW_S]
-        for digest in stale:
-            self._drop(digest)
-        return tuple(self._digest_of)
+        """Give the keys in use, to be verified again in one batch; those unused for long are let go (FP1)."""
+        for digest, each in tuple(self._by_digest.items()):
+            if now - each.used_at >= WINDOW_S and now - each.verified_at >= self._window_s:
+                self._drop(digest)
+        kept = self._by_digest
+        return tuple(id_ for id_, digest in self._digest_of.items() if now - kept[digest].used_at < WINDOW_S)
 
     def confirm(self, found: Mapping[KeyId, ClientKey], asked: Collection[KeyId], now: float) -> None:
         """Take the answer to a batch: changed and revoked keys are replaced, absent ones dropped.

@@ -69,13 +69,14 @@ NEXT = {
 class Breaker:
     """State of one breaker. All times are monotonic seconds."""
 
-    __slots__ = ("_failures", "_opened_at", "_trial_at", "state")
+    __slots__ = ("_failures", "_opened_at", "_trial_at", "state", "trials")
 
     def __init__(self) -> None:
         self.state = State.CLOSED
         self._failures = 0
         self._opened_at = 0.0
         self._trial_at = 0.0
+        self.trials = 0  # so far; the newest has this number
 
     def __repr__(self) -> str:
         told = {
@@ -95,6 +96,7 @@ class Breaker:
             return False
         self._move(Event.RESTED)
         self._trial_at = now
+        self.trials += 1
         return True
 
     @property
@@ -124,7 +126,7 @@ class Breaker:
         if self.state is State.CLOSED:
             return 0.0
         if self.state is State.HALF_OPEN:
-            return TRIAL_WAIT_S
+            return TRIAL_WAIT_S if now - self._trial_at < TRIAL_MAX_S else 0.0
         return max(0.0, self._opened_at + OPEN_S - now)
 
     def _move(self, event: Event) -> None:

@@ -327,3 +327,20 @@ def test_ids_and_digests_stay_in_step(numbers: list[int]) -> None:
         window.remember(key.digest, key if number % 3 else None, float(number))
 
     assert len(window.due(50.0)) == len(window.sightings())
+
+
+def test_an_older_answer_to_a_look_up_does_not_take_a_revocation_back() -> None:
+    window = window_with()
+    revoked = client_key(1, revoked=True)
+    window.confirm({KEY.id: revoked}, (KEY.id,), 15.0)
+    window.remember(KEY.digest, KEY, 12.9)
+
+    assert window.look(KEY.digest, 15.8) == Fresh(revoked)
+
+
+def test_a_key_unused_for_long_is_not_due_and_counts_until_its_verdict_is_too_old() -> None:
+    window = window_with()
+    window.confirm({KEY.id: KEY}, (KEY.id,), 295.0)
+
+    assert window.due(WINDOW_S) == ()
+    assert window.look(KEY.digest, 305.0) == Known(KEY)

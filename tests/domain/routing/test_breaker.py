@@ -182,3 +182,10 @@ def test_never_two_trials_at_once_and_never_one_too_early(steps: list[str | floa
         if breaker.state is State.OPEN and before is not State.OPEN and step == "bad":
             opened_at = now
         assert trials == (breaker.state is State.HALF_OPEN)
+
+
+def test_a_lost_trial_makes_nobody_wait() -> None:
+    breaker = on_trial()
+
+    assert breaker.opens_in(OPEN_S + TRIAL_MAX_S - 1) == TRIAL_WAIT_S
+    assert breaker.opens_in(OPEN_S + TRIAL_MAX_S) == 0.0
