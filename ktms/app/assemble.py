@@ -11,6 +11,7 @@ from ktms.api.body import BodyLimits
 from ktms.api.health.door import HealthDoor
 from ktms.api.listener import Listener, ListenerSettings
 from ktms.api.openai.door import OpenAIDoor
+from ktms.api.routes import Routes
 from ktms.api.status_table import status_of
 from ktms.api.wire import Dates
 from ktms.domain.snapshot import Snapshot
@@ -68,7 +69,7 @@ class GatewaySettings:
 
 
 class Gateway:
-    """A gateway that can be run: `start`, `run` beside it, then `drain` and `stop`."""
+    """A gateway that can be run: `start`, `run` beside it, then `drain` and `stop`. `routes` are its doors."""
 
     def __init__(
         self,
@@ -80,6 +81,7 @@ class Gateway:
         refresher: Refresher,
         drain: Drain,
         readiness: Callable[[], Readiness],
+        routes: Routes,
     ) -> None:
         self._ports = ports
         self._settings = settings
@@ -89,6 +91,7 @@ class Gateway:
         self._drain = drain
         self._stopped = False
         self.readiness = readiness
+        self.routes = routes
 
     async def start(self, host: str, port: int, *, reuse_port: bool = False) -> int:
         """Load the newest snapshot if the store answers, open the port, give its number.
@@ -181,6 +184,7 @@ def assemble(ports: Ports, snapshot: Snapshot | None, settings: GatewaySettings)
         refresher=refresher,
         drain=drain,
         readiness=readiness,
+        routes=routes,
     )
 
 

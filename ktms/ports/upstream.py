@@ -97,10 +97,15 @@ class UpstreamAnswer(Protocol):
         ...
 
 
+STALE_WITHIN_S = 1.0
+"""A reused connection that dies without a byte within this died while it was idle; later, the peer was at work."""
+
+
 class Upstream(Protocol):
     """Dials and asks.
 
-    A reused connection that dies before any response byte is replaced by a fresh one, once, inside `send`.
+    A reused connection that dies before any response byte, and at once (STALE_WITHIN_S), is replaced by a fresh
+    one, once, inside `send`.
     Cancelling any awaiting call closes the connection at once. Redirects are never followed.
     """
 

@@ -254,6 +254,21 @@ async def test_a_dropped_idle_connection_costs_no_call(stage: Stage) -> None:
     assert vendor.bodies == [b"first", b"second", b"second"]
 
 
+async def test_a_used_connection_that_dies_later_is_a_failure_of_the_target(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for adapter in ("upstream_http.exchange", "memory.upstream"):
+        monkeypatch.setattr(f"ktms.adapters.{adapter}.STALE_WITHIN_S", 0.0)  # whatever comes is later
+    vendor = await stage.vendor((Head(), Piece(b"first")), (Cut(),), (Head(), Piece(b"second")))
+    got = await stage.upstream.send(ask(vendor.origin, b"first"))
+    await got.read(MIB)
+    got.close()
+    with pytest.raises(UpstreamFailed) as failed:
+        await stage.upstream.send(ask(vendor.origin, b"second"))
+    assert failed.value.kind is FailureKind.CLOSED
+    assert vendor.bodies == [b"first", b"second"]
+
+
 async def test_failures_tell_no_address_and_no_content(stage: Stage) -> None:
     vendor = await stage.vendor((Cut(),))
     with pytest.raises(UpstreamFailed) as failed:

@@ -5,13 +5,13 @@ virtual time needs no patience. Pieces are never joined or split. Not here: who 
 """
 
 import asyncio
-from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
 from ktms.domain.routing.outcome import FailureKind
-from ktms.ports.upstream import BodySink, Flow, UpstreamFailed, UpstreamRequest
+from ktms.ports.upstream import STALE_WITHIN_S, BodySink, Flow, UpstreamFailed, UpstreamRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,11 @@ class Fail:
 
 
 Step = Head | bytes | Pause | Wait | Silence | Fail
-Script = Sequence[Step]
-"""What happens to one request: the head, then pieces of the body as bytes; at its end the response is complete."""
+Script = Iterable[Step]
+"""What happens to one request: the head, then pieces of the body as bytes; at its end the response is complete.
+
+It is advanced step by step, as each is carried out; a generator is closed when the exchange ends, however it ends.
+"""
 
 NOBODY: Script = (Fail(FailureKind.REFUSED),)
 """Where nobody listens."""
@@ -70,6 +73,7 @@ class MemoryUpstream:
     """Implements the `Upstream` port. `exchanges` holds all there ever were, in the order of their requests.
 
     `script_for` says what happens to a request; `left` hears of each whose caller did not stay to the end.
+    `keeps_ended` False: `exchanges` holds the open ones only, for processes that live long.
     """
 
     def __init__(
@@ -77,9 +81,11 @@ class MemoryUpstream:
         script_for: Callable[[UpstreamRequest], Script],
         *,
         left: Callable[[UpstreamRequest], None] = lambda _: None,
+        keeps_ended: bool = True,
     ) -> None:
         self._script_for = script_for
         self._left = left
+        self._keeps_ended = keeps_ended
         self._parked: Counter[tuple[str, str, int]] = Counter()
         self._closed = False
         self.exchanges: list[MemoryExchange] = []
@@ -91,14 +97,17 @@ class MemoryUpstream:
 
     async def send(self, request: UpstreamRequest) -> "MemoryExchange":
         """Begin an exchange and wait for the response head; see `Upstream`."""
-        total_at = asyncio.get_running_loop().time() + request.timers.total_s
+        now = asyncio.get_running_loop().time
+        sent_at = now()
+        total_at = sent_at + request.timers.total_s
         used = self._parked[request.origin.key] > 0
         self._parked[request.origin.key] -= used
         exchange = self._exchange(request, total_at)
         try:
             await exchange.begin()
         except UpstreamFailed as failure:
-            if not used or failure.kind is not FailureKind.CLOSED or self._closed:
+            stale = used and failure.kind is FailureKind.CLOSED and now() - sent_at < STALE_WITHIN_S
+            if not stale or self._closed:
                 raise
             exchange = self._exchange(request, total_at)  # the connection had died while it was idle
             await exchange.begin()
@@ -107,8 +116,15 @@ class MemoryUpstream:
     async def close(self) -> None:
         """Close all connections; whoever waits for one fails with CLOSED."""
         self._closed = True
-        for exchange in self.exchanges:
+        for exchange in tuple(self.exchanges):
             exchange.shut_down()
+
+    def cut(self, key: tuple[str, str, int]) -> None:
+        """Break all connections with an origin, as its reset would; `key` is that of the origin."""
+        for exchange in tuple(self.exchanges):
+            if exchange.request.origin.key == key:
+                exchange.shut_down("closed before the answer was complete")
+        del self._parked[key]
 
     def _exchange(self, request: UpstreamRequest, total_at: float) -> "MemoryExchange":
         if self._closed:
@@ -118,6 +134,8 @@ class MemoryUpstream:
         return exchange
 
     def _ended(self, exchange: "MemoryExchange") -> None:
+        if not self._keeps_ended:
+            self.exchanges.remove(exchange)
         if exchange.state is State.COMPLETE:
             self._parked[exchange.request.origin.key] += 1
         else:
@@ -136,7 +154,7 @@ class MemoryExchange:
     ) -> None:
         self.request = request
         self.state = State.OPEN
-        self._steps = deque(script)
+        self._steps: Iterator[Step] = iter(script)
         self._ended = ended
         self._head = Head(0)
         self._flowing = False
@@ -191,18 +209,18 @@ class MemoryExchange:
                     self._choked_at = self._now()
                     return False
                 case Flow.ENOUGH:
-                    self._end(State.GIVEN_UP if self._steps else State.COMPLETE)
-                    self._steps.clear()
+                    over = next(self._steps, None) is None
+                    self._end(State.COMPLETE if over else State.GIVEN_UP)
         return True
 
     def close(self) -> None:
         """Give up what has not been taken; idempotent."""
         self._end(State.GIVEN_UP)
 
-    def shut_down(self) -> None:
+    def shut_down(self, detail: str = "all connections have been closed") -> None:
         """End from outside, whoever waits."""
         if self.state is State.OPEN:
-            self._fail(FailureKind.CLOSED, "all connections have been closed")
+            self._fail(FailureKind.CLOSED, detail)
             if self._timer is not None:
                 self._timer.reschedule(self._now())
 
@@ -218,13 +236,13 @@ class MemoryExchange:
 
     async def _advance(self) -> Head | bytes | None:
         """Go on to the next thing that comes; None at the end of the script."""
-        while self._steps:
-            match self._steps.popleft():
+        for step in self._steps:
+            match step:
                 case Head() | bytes() as comes:
                     return comes
                 case Fail(kind):
                     raise self._fail(kind, _DETAIL)
-                case Pause() | Wait() | Silence() as step:
+                case Pause() | Wait() | Silence():
                     await self._linger(step)
         return None
 
@@ -262,6 +280,9 @@ class MemoryExchange:
     def _end(self, state: State) -> None:
         if self.state is State.OPEN:
             self.state = state
+            steps, self._steps = self._steps, iter(())
+            if isinstance(steps, Generator):
+                steps.close()
             self._ended(self)
 
     @staticmethod

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from ktms.adapters.upstream_http.connection import Connection
 from ktms.domain.routing.outcome import FailureKind
 from ktms.domain.routing.timers import Timers
-from ktms.ports.upstream import BodySink, Flow, UpstreamFailed
+from ktms.ports.upstream import STALE_WITHIN_S, BodySink, Flow, UpstreamFailed
 
 HELD_BYTES_MAX = 256 * 1024
 """What may arrive before the caller asks for it; one read of the loop. Then the peer has to wait."""
@@ -32,7 +32,7 @@ _DETAILS = {
 
 
 class StaleConnection(Exception):
-    """A reused connection died before any byte of the response: the request may be sent once more."""
+    """A reused connection died at once, without a byte of the response: the request may be sent once more."""
 
 
 class Exchange:
@@ -175,11 +175,16 @@ class Exchange:
         reader = connection.reader
         if error is None and self.status and reader.until_eof:
             self._finish(connection)
-        elif not reader.started and connection.used:
+        elif not reader.started and connection.used and self._just_sent():
             self._part()
             self._wake_with(StaleConnection())
         else:
             self._fail(FailureKind.CLOSED, "closed before the answer was complete", error)
+
+    def _just_sent(self) -> bool:
+        """Whether the request went out so short a time ago that the peer had not read it (RFC 9110, 9.2.2)."""
+        sent_at = self._first_at - self._timers.first_token_s
+        return self._loop.time() - sent_at < STALE_WITHIN_S
 
     def expired(self, now: float) -> None:
         """Take note that the present phase lasted too long; `ConnectionUser`."""

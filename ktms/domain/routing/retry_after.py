@@ -4,9 +4,9 @@ Nonsense is None, so that the caller's default holds: negative, not a number, no
 is counted from the answer's own `Date`, which is of the same clock: ours may be wrong by hours (FG5).
 """
 
-import calendar
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from email.utils import parsedate_tz
 
 from ktms.domain.routing.cooldown import REST_MAX_S
@@ -52,6 +52,9 @@ def _moment(text: str) -> float | None:
         return None
     try:
         parts = parsedate_tz(text)
-        return None if parts is None else calendar.timegm(parts[:9]) - (parts[9] or 0)
+        if parts is None:
+            return None
+        moment = datetime(*parts[:6], tzinfo=UTC)  # unlike the parser, it knows that February has no 31st
+        return moment.timestamp() - (parts[9] or 0)
     except (ValueError, TypeError, IndexError, OverflowError):  # the parser raises all of these on strange dates
         return None

@@ -1,11 +1,23 @@
 """What the contract does not say: the books a memory upstream keeps, and what a script may hold."""
 
 import asyncio
-from collections.abc import Coroutine
+import contextlib
+from collections.abc import Coroutine, Iterator
 
 import pytest
 
-from ktms.adapters.memory.upstream import NOBODY, Fail, Head, MemoryUpstream, Pause, Script, Silence, State, Wait
+from ktms.adapters.memory.upstream import (
+    NOBODY,
+    Fail,
+    Head,
+    MemoryUpstream,
+    Pause,
+    Script,
+    Silence,
+    State,
+    Step,
+    Wait,
+)
 from ktms.domain.routing.outcome import FailureKind
 from ktms.domain.routing.timers import Timers
 from ktms.domain.snapshot import Origin, Reach
@@ -124,7 +136,83 @@ async def test_a_script_without_a_head_is_our_mistake() -> None:
         await upstream_of((b"a",)).send(ask())
 
 
-async def _failure(work: Coroutine[None, None, None]) -> FailureKind:
+class Telling:
+    """A script that is advanced step by step, and notes how far it came and how often it was closed."""
+
+    def __init__(self, *steps: Step) -> None:
+        self.steps = steps
+        self.taken = 0
+        self.closed = 0
+
+    def __call__(self, _: UpstreamRequest) -> Iterator[Step]:
+        try:
+            for step in self.steps:
+                self.taken += 1
+                yield step
+        finally:
+            self.closed += 1
+
+
+async def test_a_script_is_advanced_only_as_far_as_it_is_carried_out() -> None:
+    telling = Telling(Head(), b"a", b"b", b"c")
+    got = await MemoryUpstream(telling).send(ask())
+    assert telling.taken == 1
+    assert not await got.pour(Sink(Flow.CHOKED))
+    assert telling.taken == 2
+    got.close()
+    assert (telling.taken, telling.closed) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("steps", "says"),
+    [
+        ((Head(), b"a"), Flow.FLOWING),
+        ((Head(), b"a"), Flow.ENOUGH),
+        ((Head(), b"a", b"b"), Flow.ENOUGH),
+        ((Head(), Fail(FailureKind.CLOSED), b"a"), Flow.FLOWING),
+        ((Head(), Silence(), b"a"), Flow.FLOWING),
+    ],
+)
+async def test_a_script_is_closed_once_however_its_exchange_ends(steps: tuple[Step, ...], says: Flow) -> None:
+    telling = Telling(*steps)
+    upstream = MemoryUpstream(telling)
+    got = await upstream.send(ask(Timers(9, 9, 0.01, 0.01, 9)))
+    with contextlib.suppress(UpstreamFailed):
+        await got.pour(Sink(says))
+    got.close()
+    await upstream.close()
+    assert telling.closed == 1
+
+
+async def test_a_script_is_closed_when_its_caller_is_cancelled() -> None:
+    telling = Telling(Silence())
+    async with asyncio.TaskGroup() as group:
+        asking = group.create_task(MemoryUpstream(telling).send(ask()))
+        await asyncio.sleep(0)
+        asking.cancel()
+    assert telling.closed == 1
+
+
+async def test_ended_exchanges_are_forgotten_where_nobody_looks_at_them() -> None:
+    upstream = MemoryUpstream(lambda _: (Head(), b"a"), keeps_ended=False)
+    first, second = await upstream.send(ask()), await upstream.send(ask())
+    await first.read(10)
+    assert (len(upstream.exchanges), upstream.open_total) == (1, 1)
+    second.close()
+    assert upstream.exchanges == []
+
+
+async def test_a_cut_ends_the_exchanges_of_one_origin_and_no_others() -> None:
+    upstream = upstream_of((Head(), Silence()))
+    other = UpstreamRequest(Origin("http", "other.example", 80, "", Reach.PUBLIC), ask().prologue, b"{}", TIMERS)
+    cut, spared = await upstream.send(ask()), await upstream.send(other)
+    upstream.cut(ORIGIN.key)
+    assert states(upstream) == [State.GIVEN_UP, State.OPEN]
+    assert await _failure(cut.pour(Sink())) is FailureKind.CLOSED
+    spared.close()
+
+
+async def _failure(work: Coroutine[None, None, object]) -> FailureKind:
     with pytest.raises(UpstreamFailed) as failed:
         await work
     return failed.value.kind

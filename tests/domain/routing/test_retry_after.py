@@ -78,6 +78,8 @@ def test_the_rest_is_capped(text: str | None, ms: str | None) -> None:
         "soon, please wait a little while",
         "Sun, 06 Nov 12345678 08:49:37 GMT",
         "Sun, 99 Foo 1994 08:49:37 GMT",
+        "Wed, 31 Feb 2026 08:49:37 GMT",
+        "Wed, 25 Feb 2026 25:61:00 GMT",
         "aaaaa, : : : : : : : : : : : :",
     ],
 )
