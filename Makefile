@@ -17,7 +17,7 @@ LOCK := uv pip compile pyproject.toml --generate-hashes --no-emit-index-url --no
 # Branch coverage of all of ktms in per cent. Raise it when it is beaten, never lower it.
 COVERAGE_FLOOR := 85
 
-.PHONY: help install up test coverage check bench bench-sim sim chaos release lock proto format clean
+.PHONY: help install up test coverage check bench bench-sim sim swarm chaos release lock proto format clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 19
@@ -67,11 +67,14 @@ bench: install ## measure cost and latency of the gateway against nginx and othe
 	@[ -e tests/perf/__main__.py ] || { $(call not-yet,the benchmark); }
 	@$(BIN)/python -m tests.perf $(ARGS)
 
-sim: ## replay one simulated world: make sim SEED=1 (not here yet)
-	@$(call not-yet,the simulator)
+sim: install ## run one simulated world: make sim SEED=1 (SCENARIO=explore-wire for another kind)
+	@$(BIN)/python -m sim run --seed $(or $(SEED),1) $(if $(SCENARIO),--scenario $(SCENARIO)) $(ARGS)
 
-bench-sim: ## measure the simulator (not here yet)
-	@$(call not-yet,the simulator)
+swarm: install ## run random worlds for a while: make swarm MINUTES=3
+	@$(BIN)/python -m sim swarm --minutes $(or $(MINUTES),3) $(ARGS)
+
+bench-sim: install ## measure how fast simulated worlds are, against their bars
+	@$(BIN)/python -m sim bench $(ARGS)
 
 chaos: ## break real services and look (not here yet)
 	@$(call not-yet,the chaos suite)

@@ -1,1 +1,1 @@
-"""The deterministic world: the real engine over fake everything else."""
+"""The deterministic world: the production assembly on virtual time and a simulated network, fakes behind ports."""

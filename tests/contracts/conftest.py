@@ -1,4 +1,4 @@
-"""The stores of one gateway, in memory and on a real Postgres: every suite that asks for one of them runs on both.
+"""The stores of one gateway, in memory, in a simulated world and on a real Postgres: suites run on all three.
 
 `cut_feeds` loses the connections of feeds; `take_away` makes all stores unreachable.
 """
@@ -54,6 +54,11 @@ from ktms.ports.config_store import ConfigStore
 from ktms.ports.entropy import Entropy
 from ktms.ports.key_admin import KeyAdmin
 from ktms.ports.key_store import KeyStore
+from sim.fakes.postgres.server import SimPostgres
+from sim.fakes.postgres.view import PostgresView
+from sim.journal.journal import Journal
+from sim.seed import Seed
+from sim.trace import Trace
 
 VENDORS = (
     VendorSpec(
@@ -132,7 +137,7 @@ class Gate(Protocol):
     async def close(self) -> None: ...
 
 
-@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.service)])
+@pytest.fixture(params=["memory", "sim", pytest.param("postgres", marks=pytest.mark.service)])
 def stores(request: pytest.FixtureRequest) -> Stores:
     made: Stores = request.getfixturevalue(f"{request.param}_stores")
     return made
@@ -213,6 +218,30 @@ def in_memory(entropy: Entropy) -> Stores:
         MemoryKeyStore(store),
         MemoryKeyAdmin(store, entropy),
         MemoryChangeFeed(store),
+        cut_feeds,
+        take_away,
+    )
+
+
+@pytest.fixture
+def sim_stores(entropy: Entropy) -> Stores:
+    """One replica's view of a world's database; what operators do goes past its faults, so it ends apart."""
+    server = SimPostgres(Seed(1), Trace())
+    view = PostgresView(server, "gw1", Journal(lambda: 0.0))
+
+    async def cut_feeds() -> None:
+        server.lose_feeds()
+
+    async def take_away() -> None:
+        server.mode("postgres_away", on=True)
+        server.store.away = True
+
+    return Stores(
+        view.catalogue,
+        MemoryConfigStore(server.store, entropy),
+        view.keys,
+        MemoryKeyAdmin(server.store, entropy),
+        view.changes,
         cut_feeds,
         take_away,
     )

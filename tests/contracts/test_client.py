@@ -1,4 +1,4 @@
-"""Contract of `ktms/ports/client.py`: the client in memory and a real one behind a socket.
+"""Contract of `ktms/ports/client.py`: the clients in memory and a real one behind a socket.
 
 A peer is whoever waits for the answer; it sees what came, and may stop reading.
 """
@@ -18,6 +18,8 @@ from ktms.api.listener import Listener, ListenerSettings
 from ktms.api.openai.stream_client import StreamClient
 from ktms.api.wire import Dates, Reply
 from ktms.ports.client import Client
+from sim.fakes.inbound import PortConnection, PortInbound
+from sim.seed import Seed
 from tests.world.client import RawClient, get, post
 from tests.world.real import RealGround
 
@@ -100,6 +102,30 @@ class PeerAtASocket:
         await self._raw.closed()
 
 
+class PeerAtAPort(PeerAtASocket):
+    """The client of a level without connections: the same reader, given the bytes by hand."""
+
+    def __init__(self) -> None:
+        self._connection = PortConnection(self, Seed(1).chance())
+        request = PortInbound("POST", "/", (), b"{}", self._connection)
+        super().__init__(StreamClient(request, Dates(SystemClock())), RawClient(RealGround()))
+
+    def received(self, data: bytes) -> None:
+        self._raw.data_received(data)
+
+    def lost(self) -> None:
+        self._raw.connection_lost(None)
+
+    def stop_reading(self) -> None:
+        self._connection.stop_reading()
+
+    def read_on(self) -> None:
+        self._connection.read_on()
+
+    async def leave(self) -> None:
+        self._connection.leave()
+
+
 @asynccontextmanager
 async def at_a_socket(request_bytes: bytes) -> AsyncIterator[PeerAtASocket]:
     """Serve one request whose handler lends its client to the test, and ends with it."""
@@ -125,10 +151,13 @@ async def at_a_socket(request_bytes: bytes) -> AsyncIterator[PeerAtASocket]:
         await listener.stop()
 
 
-@pytest.fixture(params=["memory", "aiohttp", "fast lane"])
+@pytest.fixture(params=["memory", "sim", "aiohttp", "fast lane"])
 async def peer(request: pytest.FixtureRequest) -> AsyncIterator[Peer]:
     if request.param == "memory":
         yield PeerInMemory()
+        return
+    if request.param == "sim":
+        yield PeerAtAPort()
         return
     # Of the port's two ways, a GET takes the general one, a POST the lane.
     async with at_a_socket(get("/") if request.param == "aiohttp" else post("/", b"{}")) as made:

@@ -9,9 +9,10 @@ import pytest
 from ktms.adapters.memory.clock import LoopClock, ManualClock
 from ktms.adapters.system.clock import SystemClock
 from ktms.ports.clock import Clock
+from sim.fakes.clock import HostClock
 
 
-@pytest.fixture(params=[ManualClock, LoopClock, SystemClock])
+@pytest.fixture(params=[ManualClock, LoopClock, HostClock, SystemClock])
 def clock(request: pytest.FixtureRequest) -> Clock:
     made: Clock = request.param()
     return made
@@ -35,9 +36,9 @@ async def test_both_clocks_run_at_the_same_pace(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("seconds", [3600.0, -3600.0])
-@pytest.mark.parametrize("jumping", [ManualClock, LoopClock])
+@pytest.mark.parametrize("jumping", [ManualClock, LoopClock, HostClock])
 async def test_a_jump_of_the_wall_moves_the_wall_alone(
-    jumping: Callable[[], ManualClock | LoopClock], seconds: float
+    jumping: Callable[[], ManualClock | LoopClock | HostClock], seconds: float
 ) -> None:
     clock = jumping()
     monotonic, wall = clock.monotonic(), clock.wall()
@@ -64,7 +65,7 @@ def test_time_by_hand_is_never_turned_back() -> None:
         ManualClock().advance(-1)
 
 
-@pytest.mark.parametrize("running", [LoopClock, SystemClock])
+@pytest.mark.parametrize("running", [LoopClock, HostClock, SystemClock])
 async def test_a_running_clock_is_the_one_its_loops_timers_use(running: Callable[[], Clock]) -> None:
     clock = running()
     loop = asyncio.get_running_loop()

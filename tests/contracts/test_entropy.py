@@ -7,11 +7,13 @@ from hypothesis import strategies as st
 from ktms.adapters.memory.entropy import SeededEntropy
 from ktms.adapters.system.entropy import SystemEntropy
 from ktms.ports.entropy import Entropy
+from sim.fakes.entropy import SimEntropy
+from sim.seed import Seed
 
-ALL: list[Entropy] = [SeededEntropy("contract"), SystemEntropy()]
+ALL: list[Entropy] = [SeededEntropy("contract"), SimEntropy(Seed(1).chance()), SystemEntropy()]
 
 
-@pytest.fixture(params=ALL, ids=["seeded", "system"])
+@pytest.fixture(params=ALL, ids=["seeded", "sim", "system"])
 def entropy(request: pytest.FixtureRequest) -> Entropy:
     made: Entropy = request.param
     return made

@@ -1,20 +1,28 @@
 """Contract of `ktms/ports/lease_store.py`: one suite for every implementation."""
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 
 from ktms.adapters.memory.lease_store import MemoryLeaseStore
 from ktms.domain.ids import LeaseId, NodeName
 from ktms.ports.lease_store import Lease, LeaseStore, SlotWish
+from sim.fakes.leases import JournalLeases
+from sim.journal.journal import Journal
+from sim.trace import Trace
 
 MAC, BOX = NodeName("mac-1"), NodeName("linux-1")
 
 
-@pytest.fixture(params=[MemoryLeaseStore], ids=["memory"])
+def in_a_world() -> LeaseStore:
+    return JournalLeases("gw1", Journal(lambda: 0.0), Trace())
+
+
+@pytest.fixture(params=[MemoryLeaseStore, in_a_world], ids=["memory", "sim"])
 def store(request: pytest.FixtureRequest) -> LeaseStore:
-    made: LeaseStore = request.param()
-    return made
+    make: Callable[[], LeaseStore] = request.param
+    return make()
 
 
 async def take(store: LeaseStore, number: int, *wishes: SlotWish) -> Lease | None:

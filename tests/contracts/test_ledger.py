@@ -1,6 +1,7 @@
 """Contract of `ktms/ports/ledger.py`: one suite for every implementation."""
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 
@@ -9,6 +10,8 @@ from ktms.domain.access.usage_event import AttemptStatus, UsageEvent
 from ktms.domain.conversation.usage import NO_USAGE
 from ktms.domain.ids import EventId, KeyId, ModelName, RequestId, TenantName, VendorModel, VendorName
 from ktms.ports.ledger import Ledger
+from sim.fakes.ledger import JournalLedger
+from sim.journal.journal import Journal
 
 
 def event(number: int) -> UsageEvent:
@@ -32,10 +35,14 @@ def event(number: int) -> UsageEvent:
     )
 
 
-@pytest.fixture(params=[MemoryLedger], ids=["memory"])
+def in_a_world() -> Ledger:
+    return JournalLedger("gw1", Journal(lambda: 0.0))
+
+
+@pytest.fixture(params=[MemoryLedger, in_a_world], ids=["memory", "sim"])
 def ledger(request: pytest.FixtureRequest) -> Ledger:
-    made: Ledger = request.param()
-    return made
+    make: Callable[[], Ledger] = request.param
+    return make()
 
 
 async def test_taking_events_never_raises_however_many_there_are(ledger: Ledger) -> None:

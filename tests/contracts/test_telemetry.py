@@ -1,4 +1,4 @@
-"""What every telemetry must do, the fake and the real one alike."""
+"""What every telemetry must do, the fakes and the real one alike."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -11,6 +11,8 @@ from ktms.adapters.memory.telemetry import MemoryTelemetry
 from ktms.adapters.telemetry.gateway_telemetry import GatewayTelemetry, LogSettings
 from ktms.domain.ids import RequestId
 from ktms.ports.telemetry import CallRecord, Dependency, Gauge, Telemetry
+from sim.fakes.telemetry import JournalTelemetry
+from sim.journal.journal import Journal
 
 
 class _StillClock:
@@ -70,6 +72,24 @@ def _seen_in_memory() -> Seen:
     )
 
 
+def _seen_in_a_world() -> Seen:
+    journal = Journal(lambda: 0.0)
+    telemetry = JournalTelemetry("gw1", journal)
+
+    def failures(dependency: str, operation: str, kind: str) -> int:
+        what = {"dependency": dependency, "operation": operation, "failure": kind}
+        return sum(what == fact.members for fact in journal.of("dependency_failed"))
+
+    return Seen(
+        telemetry,
+        in_flight=lambda: telemetry.in_flight,
+        calls=lambda: sum(1 for _ in journal.of("record")),
+        failures=failures,
+        gauge=lambda gauge, label: telemetry.gauges.get((gauge, label)),
+        logged=lambda name: journal.has("log", name=name),
+    )
+
+
 def _seen_for_real(log: Path, fd: int) -> Seen:
     telemetry = GatewayTelemetry(_StillClock(), LogSettings(fd=fd), version="1.2.3")
 
@@ -104,10 +124,13 @@ def _seen_for_real(log: Path, fd: int) -> Seen:
     )
 
 
-@pytest.fixture(params=["fake", "adapter"])
+@pytest.fixture(params=["fake", "sim", "adapter"])
 def seen(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Seen]:
     if request.param == "fake":
         yield _seen_in_memory()
+        return
+    if request.param == "sim":
+        yield _seen_in_a_world()
         return
     log = tmp_path / "log"
     fd = os.open(log, os.O_WRONLY | os.O_CREAT)

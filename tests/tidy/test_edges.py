@@ -14,6 +14,11 @@ BOUNDARIES: dict[str, str] = {
     "ktms/api/admin_grpc/door.py": "the outermost frame of an admin call: our mistake is INTERNAL, textless",
     "ktms/app/cli/root.py": "the outermost frame of a command: one line and exit 1 instead of a traceback",
     "ktms/engine/switchboard.py": "the outermost frame of a call: our mistake is a 500, not a lost connection",
+    "sim/kernelless.py": "an executor's call: its error belongs to the future",
+    "sim/loop.py": "an event loop's callbacks: asyncio reports their errors, it does not die of them",
+    "sim/network/network.py": "a protocol callback, as in asyncio: its error is the loop's to report",
+    "sim/network/side.py": "a protocol callback, as in asyncio: its error is the loop's to report",
+    "sim/run.py": "a world's outermost frame: a mistake of the simulator is an outcome with a line of its own",
     "ktms/adapters/upstream_http/exchange.py": "a protocol callback: a sink's fault is for whoever pours",
 }
 """Modules that may catch every exception, and why: the outermost frame of something that must not die."""
@@ -46,6 +51,10 @@ TECHNOLOGY = {
 
 WITHOUT_KTMS = ("chaos/", "release/", "sim/journal", "sim/checkers")
 """They judge or build the product from outside, so they must not share its code."""
+
+
+SIMULATED = {"ktms.app.assemble", "ktms.app.running", "ktms.app.beside"}
+"""What the simulated world runs of `app`: assembly and lifecycle, which choose no adapter (decision 8)."""
 
 
 def stray_any(tree: Iterable[Source]) -> Iterator[str]:
@@ -106,7 +115,7 @@ def insiders(tree: Iterable[Source]) -> Iterator[str]:
 def beyond_assembly(tree: Iterable[Source]) -> Iterator[str]:
     for source in tree:
         rooms = {".".join(name.split(".")[:3]) for name in source.imported() if name.startswith("ktms.app.")}
-        if rooms - {"ktms.app.assemble"}:
+        if rooms - SIMULATED:
             yield source.path
 
 
@@ -137,12 +146,12 @@ def test_judges_and_release_tools_do_not_import_the_product(root: Path) -> None:
     assert list(insiders(sources(root, "chaos", "release", "sim"))) == []
 
 
-def test_the_simulated_world_uses_the_assembly_and_nothing_else_of_app(root: Path) -> None:
+def test_the_simulated_world_uses_assembly_and_lifecycle_and_nothing_else_of_app(root: Path) -> None:
     assert list(beyond_assembly(sources(root, "sim"))) == []
 
 
-def test_a_world_that_uses_the_lifecycle_is_found() -> None:
-    tree = [Source("sim/world.py", "from ktms.app.assemble import assemble\nfrom ktms.app.running import run")]
+def test_a_world_that_wires_like_production_is_found() -> None:
+    tree = [Source("sim/world.py", "from ktms.app.assemble import assemble\nfrom ktms.app.home import Home")]
     assert list(beyond_assembly(tree)) == ["sim/world.py"]
 
 

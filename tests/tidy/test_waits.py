@@ -6,8 +6,11 @@ from pathlib import Path
 
 from tests.tidy.source import Source, sources
 
-FAKES = ("/fakes/", "/world/", "/perf/")
-"""A fake engine or vendor may take its time, and a benchmark measures time: there it is the subject."""
+FAKES = ("/fakes/", "/world/", "/perf/", "tests/sim/")
+"""A fake engine or vendor may take its time, and a benchmark measures time: there it is the subject.
+
+Under `tests/sim` time is virtual: a sleep takes no time, it says when something happens.
+"""
 
 
 def sleeps(tests: Iterable[Source]) -> Iterator[str]:

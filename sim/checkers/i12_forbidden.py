@@ -1,0 +1,69 @@
+"""I12: nobody is asked that must not be.
+
+No cloud vendor for a call that may only run on our own machines, and no machine of ours for one that is
+cloud_only: what the call says, else its key's first placement, else the gateway's. No target whose breaker must be
+open, no vendor that was told to rest (FV5 to FV7). A gateway that shuts down takes no new call after its delay
+(FG1).
+"""
+
+from collections.abc import Iterator
+
+from sim.checkers.breakers import check_breakers
+from sim.checkers.rests import check_rests
+from sim.checkers.violation import Violation
+from sim.journal.calls import Call, text_of
+from sim.journal.journal import Journal
+from sim.journal.watch import Watch, watch_of
+
+CODE = "I12"
+TITLE = "nobody is asked that must not be"
+
+NODES_FIRST, NODES_ONLY, CLOUD_ONLY = "nodes_first", "nodes_only", "cloud_only"
+
+DRAIN_DELAY_S = 5.0
+
+GRACE_S = 1.0
+"""A call that was sent just before the gateway closed is still on its way."""
+
+
+def check(journal: Journal) -> Iterator[Violation]:
+    """Find requests at targets that policy, a breaker, a rest or a shutdown forbids."""
+    watch = watch_of(journal)
+    for call in watch.calls.values():
+        if call.sents:
+            yield from _placed_rightly(watch, call)
+            yield from _not_begun_by_a_leaving_gateway(watch, call)
+    yield from check_rests(watch)
+    yield from check_breakers(watch, journal)
+
+
+def _placed_rightly(watch: Watch, call: Call) -> Iterator[Violation]:
+    allowed = (
+        text_of(call.sents[0].members["placement"]),
+        *_words(watch, f"placements:{call.sents[0].text('key')}"),
+    )
+    placement = next((word for word in (*allowed, watch.text("placement")) if word), NODES_FIRST)
+    of_key = [word for word in allowed[1:] if word]
+    no_cloud = placement == NODES_ONLY or of_key == [NODES_ONLY]
+    no_nodes = placement == CLOUD_ONLY or of_key == [CLOUD_ONLY]
+    for exchange in watch.asked_for.get(call.name, ()):
+        if exchange.asked.has("cloud") if no_cloud else no_nodes and not exchange.asked.has("cloud"):
+            what = f"{exchange.gateway} asked {exchange.target}, its placement is {placement}"
+            yield Violation(CODE, exchange.asked.at, what, call.name)
+
+
+def _words(watch: Watch, setting: str) -> list[str]:
+    return watch.text(setting).replace("|", " ").replace(",", " ").split()
+
+
+def _not_begun_by_a_leaving_gateway(watch: Watch, call: Call) -> Iterator[Violation]:
+    host = watch.host(call.gateway)
+    closed_s = watch.longer_s(watch.number("drain_delay_s", DRAIN_DELAY_S)) + GRACE_S
+    for drain_at in host.drains:
+        if call.sent_at <= drain_at + closed_s or any(drain_at < at <= call.over_at for at in host.ups):
+            continue
+        if host.stood_still_s(drain_at, call.sent_at):
+            continue
+        for exchange in watch.asked_for.get(call.name, ()):
+            what = f"{call.gateway}, shutting down since {drain_at:.3f} s, asked {exchange.target} for a new call"
+            yield Violation(CODE, exchange.asked.at, what, call.name)

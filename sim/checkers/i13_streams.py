@@ -1,0 +1,76 @@
+"""I13: what a client gets is what one target said: in order, nothing lost, nothing doubled, with a true end.
+
+The text of a client is the text of one answer of its call, or the beginning of it where the answer was cut or
+ended with an error event; an end mark is only sent for an answer that was finished. Nothing comes after the end,
+and nothing is garbled.
+"""
+
+from collections.abc import Iterator
+
+from sim.checkers.violation import Violation
+from sim.journal.calls import Call, Exchange
+from sim.journal.journal import Journal
+from sim.journal.watch import Watch, watch_of
+
+CODE = "I13"
+TITLE = "a stream is one target's text, in order, with a true end"
+
+SHOWN_CHARS = 40
+
+COMPLETE = frozenset({"whole", "done"})
+
+
+def check(journal: Journal) -> Iterator[Violation]:
+    """Find answers that are not what a target said."""
+    watch = watch_of(journal)
+    for call in watch.calls.values():
+        if call.ends:
+            yield from _well_formed(call)
+            yield from _one_targets_text(watch, call)
+
+
+def _well_formed(call: Call) -> Iterator[Violation]:
+    members = call.ends[0].members
+    for name, words in (("garbled", "is garbled"), ("after_end", "goes on after its end")):
+        if members.get(name):
+            what = f"what {call.gateway} sent {words}: {members[name]}"
+            yield Violation(CODE, call.over_at, what, call.name)
+
+
+def _one_targets_text(watch: Watch, call: Call) -> Iterator[Violation]:
+    exchanges = watch.asked_for.get(call.name, [])
+    complete = call.outcome in COMPLETE
+    if call.outcome == "error" or not (call.text or complete):
+        return
+    if any(_is_source(call, exchange, complete=complete) for exchange in exchanges):
+        return
+    if any(exchange.told is None for exchange in exchanges):
+        return  # what it has said by now nobody knows
+    what = f"{call.outcome} with {_shown(call.text)}, but {_told(exchanges)}"
+    yield Violation(CODE, call.over_at, what, call.name)
+
+
+def _is_source(call: Call, exchange: Exchange, *, complete: bool) -> bool:
+    if exchange.told is None:
+        return False
+    said = exchange.told.text("text")
+    if not complete:
+        return said.startswith(call.text)
+    return said == call.text and exchange.says("finished")
+
+
+def _told(exchanges: list[Exchange]) -> str:
+    if not exchanges:
+        return "nobody was asked"
+    return "; ".join(
+        f"{one.target} said {_shown(one.told.text('text'))} ({one.how}"
+        f"{', finished' if one.says('finished') else ''})"
+        for one in exchanges
+        if one.told is not None
+    )
+
+
+def _shown(text: str) -> str:
+    if len(text) <= SHOWN_CHARS:
+        return repr(text)
+    return f"{text[: SHOWN_CHARS // 2]!r}…{text[-SHOWN_CHARS // 2 :]!r} ({len(text)} characters)"

@@ -1,0 +1,152 @@
+"""I2: every attempt is settled exactly once: one usage event per exchange of a living gateway, and no other.
+
+Each event has an id of its own; the events of a call are the attempts of its record, in their order. An exchange
+that a target saw has its event; an event that says a target answered has its exchange. A request that was sent
+once more because its connection was dead belongs to the same attempt. Status and story fit: what is `ok` was
+finished, who is `cancelled` had left. Attempts that never reached a target are `failed` or `cancelled`.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from sim.checkers.violation import Violation
+from sim.journal.calls import Call, Exchange, attempts_of, text_of
+from sim.journal.fact import Fact
+from sim.journal.journal import Journal
+from sim.journal.watch import Watch, watch_of
+
+CODE = "I2"
+TITLE = "each attempt is settled exactly once"
+
+ANSWERED = frozenset({"ok", "refused", "interrupted"})
+"""What an attempt can only be if its target answered."""
+
+
+def check(journal: Journal) -> Iterator[Violation]:
+    """Find exchanges without a usage event, events without an exchange, doubled and implausible ones."""
+    watch = watch_of(journal)
+    yield from _ids_are_unique(journal)
+    yield from _events_are_attempts(watch)
+    for call in watch.calls.values():
+        if call.request_id:
+            yield from _call_is_settled(watch, call)
+    yield from _counts_agree(watch)
+
+
+def _ids_are_unique(journal: Journal) -> Iterator[Violation]:
+    seen: dict[str, Fact] = {}
+    for fact in journal.of("usage"):
+        name = fact.text("event_id")
+        if name in seen:
+            what = f"usage event {name} of {seen[name].host} came again from {fact.host}"
+            yield Violation(CODE, fact.at, what)
+        seen[name] = fact
+
+
+def _events_are_attempts(watch: Watch) -> Iterator[Violation]:
+    """Hold the events of each request against the story that its record tells."""
+    for request_id, records in watch.records.items():
+        record = records[0]
+        story = [attempt.name for attempt in attempts_of(record) if attempt.dialled]
+        booked = [fact.text("target") for fact in watch.usages.get(request_id, ())]
+        if story != booked:
+            what = f"{record.host} recorded {request_id} with attempts at {story}, but settled {booked}"
+            yield Violation(CODE, record.at, what)
+    for request_id, usages in watch.usages.items():
+        first = usages[0]
+        if request_id not in watch.records and not _is_open(watch, first):
+            yield Violation(CODE, first.at, f"{first.host} settled {request_id}, of which it has no record")
+
+
+def _is_open(watch: Watch, usage: Fact) -> bool:
+    """Tell whether its call may still have been under way when its gateway or the run ended."""
+    return not watch.over or any(at >= usage.at for at in watch.host(usage.host).crashes)
+
+
+def _call_is_settled(watch: Watch, call: Call) -> Iterator[Violation]:
+    usages = watch.usages.get(call.request_id, [])
+    asked = watch.asked(call)
+    yield from _each_asked_is_settled(watch, call, asked, usages)
+    seen = Counter(exchange.target for exchange in asked)
+    answered = Counter(usage.text("target") for usage in usages if _was_answered(usage))
+    for target, count in (answered - seen).items():
+        what = f"{count} usage events of {target} say that it answered, which never saw the call"
+        yield Violation(CODE, usages[0].at, what, call.name)
+    by_target = Counter(usage.text("target") for usage in usages)
+    for exchange in asked:
+        if by_target[exchange.target] == 1 == seen[exchange.target]:
+            usage = next(fact for fact in usages if fact.text("target") == exchange.target)
+            yield from _fits(watch, call, exchange, usage)
+
+
+def _each_asked_is_settled(
+    watch: Watch, call: Call, asked: list[Exchange], usages: list[Fact]
+) -> Iterator[Violation]:
+    free = Counter(usage.text("target") for usage in usages)
+    for exchange in asked:
+        if free[exchange.target] > 0:
+            free[exchange.target] -= 1
+        elif not watch.lost_with(exchange) and watch.over:
+            what = f"{exchange.gateway} asked {exchange.target} (exchange {exchange.number}), no usage event"
+            yield Violation(CODE, exchange.asked.at, what, call.name)
+
+
+def _was_answered(usage: Fact) -> bool:
+    return usage.members["status"] in ANSWERED or usage.has("http_status")
+
+
+def _fits(watch: Watch, call: Call, exchange: Exchange, usage: Fact) -> Iterator[Violation]:
+    status = usage.text("status")
+    wrong = ""
+    if status == "cancelled" and not _client_or_gateway_left(watch, call):
+        wrong = "although its client stayed"
+    elif exchange.told is None or exchange.late:
+        return
+    elif status == "ok" and not _is_finished(call, exchange):
+        wrong = f"although the answer was not finished ({exchange.how})"
+    elif status == "interrupted" and not exchange.says("visible"):
+        wrong = "although nothing visible was sent"
+    elif status == "refused" and not (exchange.status == 200 or 400 <= exchange.status < 500):
+        wrong = f"although the target answered {exchange.status}"
+    if wrong:
+        what = f"{usage.host} settled exchange {exchange.number} at {exchange.target} as {status}, {wrong}"
+        yield Violation(CODE, usage.at, what, call.name)
+
+
+def _is_finished(call: Call, exchange: Exchange) -> bool:
+    if exchange.status != 200:
+        return False
+    return exchange.says("finished") or (not call.streamed and exchange.how == "whole")
+
+
+def _client_or_gateway_left(watch: Watch, call: Call) -> bool:
+    if call.left is not None or call.takes_its_time or call.outcome == "cut":
+        return True
+    return watch.host(call.gateway).disturbed(call.sent_at, min(call.over_at, watch.ends_at))
+
+
+def _counts_agree(watch: Watch) -> Iterator[Violation]:
+    """Count per gateway and target, for calls whose clients left before the gateway told them an id."""
+    if not watch.over:
+        return
+    settled: Counter[tuple[str, str]] = Counter()
+    answered: Counter[tuple[str, str]] = Counter()
+    for usages in watch.usages.values():
+        for usage in usages:
+            between = (usage.host, usage.text("target"))
+            settled[between] += 1
+            answered[between] += _was_answered(usage)
+    asked = Counter((one.gateway, one.target) for one in watch.exchanges if not one.repeated)
+    excused = Counter((one.gateway, one.target) for one in watch.exchanges if _may_be_unsettled(watch, one))
+    for between, count in asked.items():
+        if settled[between] < count - excused[between]:
+            what = f"{between[0]} asked {between[1]} {count} times and settled {settled[between]}"
+            yield Violation(CODE, watch.ends_at, what)
+    for between, count in answered.items():
+        if count > asked[between]:
+            what = f"{between[0]} settled {count} answers of {between[1]}, which it asked {asked[between]} times"
+            yield Violation(CODE, watch.ends_at, what)
+
+
+def _may_be_unsettled(watch: Watch, exchange: Exchange) -> bool:
+    return not exchange.repeated and (not text_of(exchange.call) or watch.lost_with(exchange))

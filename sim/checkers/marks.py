@@ -1,0 +1,158 @@
+"""Which `sometimes` marks a journal reached, as far as its facts tell; others are noted where they happen."""
+
+from collections.abc import Callable, Iterator
+
+from sim.journal.calls import Call
+from sim.journal.fact import Fact
+from sim.journal.journal import Journal
+from sim.journal.marks import SOMETIMES
+from sim.journal.watch import Watch, watch_of
+
+CHOKED_BYTES = 64 * 1024
+"""High-water mark of a connection: with so much waiting for a client, its upstream is held back."""
+
+CLOSED, HALF_OPEN, OPEN = 0, 1, 2
+
+
+def hit(journal: Journal) -> Iterator[str]:
+    """Give the marks reached, each once, in the order of the catalogue."""
+    watch = watch_of(journal)
+    found = dict.fromkeys(fact.text("name") for fact in journal.of("mark"))
+    for fact in journal.facts:
+        for name in _OF_FACTS.get(fact.kind, _nothing)(fact):
+            found[name] = None
+    for call in watch.calls.values():
+        found.update(dict.fromkeys(_of_call(watch, call)))
+    found.update(dict.fromkeys(_of_breakers(journal)))
+    found.update(dict.fromkeys(_of_keys(watch, journal)))
+    found.update(dict.fromkeys(_of_hosts(watch)))
+    strange = sorted(found.keys() - SOMETIMES.keys())
+    assert not strange, f"marks that are not in the catalogue: {strange}"
+    yield from (name for name in SOMETIMES if name in found)
+
+
+def _nothing(fact: Fact) -> Iterator[str]:
+    del fact
+    yield from ()
+
+
+def _of_told(fact: Fact) -> Iterator[str]:
+    if fact.members["status"] == 429 and fact.has("retry_after_s"):
+        yield "rest.told"
+
+
+def _of_keys_asked(fact: Fact) -> Iterator[str]:
+    if fact.members["answer"] in ("away", "hung"):
+        yield f"postgres.{fact.members['answer']}"
+
+
+def _of_log(fact: Fact) -> Iterator[str]:
+    if fact.members["name"] == "snapshot_refused":
+        yield "snapshot.refused"
+
+
+def _of_usage(fact: Fact) -> Iterator[str]:
+    if fact.members["status"] == "ok":
+        yield "node.answered" if fact.has("node") else "cloud.answered"
+
+
+def _of_fault(fact: Fact) -> Iterator[str]:
+    name = {"wall_jump": "wall.jumped", "lag": "loop.lagged"}.get(fact.text("fault"))
+    if name is not None and fact.has("on"):
+        yield name
+
+
+def _of_dependency(fact: Fact) -> Iterator[str]:
+    if fact.members["dependency"] == "redis":
+        yield "redis.away"
+
+
+def _of_sample(fact: Fact) -> Iterator[str]:
+    if fact.number("buffered_bytes") >= CHOKED_BYTES:
+        yield "stream.choked"
+
+
+_OF_FACTS: dict[str, Callable[[Fact], Iterator[str]]] = {
+    "told": _of_told,
+    "keys_asked": _of_keys_asked,
+    "log": _of_log,
+    "usage": _of_usage,
+    "fault": _of_fault,
+    "dependency_failed": _of_dependency,
+    "sample": _of_sample,
+    "lease_refused": lambda _: iter(("lease.full",)),
+    "host_crashed": lambda _: iter(("host.crashed",)),
+}
+
+
+def _of_call(watch: Watch, call: Call) -> Iterator[str]:
+    asked = watch.asked(call)
+    if len({exchange.target for exchange in asked}) > 1:
+        yield "call.retried"
+    if asked and call.outcome == "error" and (call.status >= 500 or call.status == 429):
+        yield "call.all_failed"
+    if call.left is not None:
+        yield "call.left_midway" if call.text else "call.left_early"
+    if call.outcome == "error_event" and call.text:
+        how = asked[-1].how if asked else ""
+        yield "stream.stalled" if how in ("left", "silent") else "stream.interrupted"
+
+
+def _of_breakers(journal: Journal) -> Iterator[str]:
+    states: dict[tuple[str, str], int] = {}
+    for fact in journal.of("gauge"):
+        if fact.members["name"] != "breaker_state":
+            continue
+        of = (fact.host, fact.text("label"))
+        before, states[of] = states.get(of, CLOSED), int(fact.number("value"))
+        if states[of] == OPEN:
+            yield "breaker.trial_lost" if before == HALF_OPEN else "breaker.opened"
+        elif states[of] == HALF_OPEN:
+            yield "breaker.trial"
+
+
+def _of_keys(watch: Watch, journal: Journal) -> Iterator[str]:
+    known = {fact.members.get("name") or fact.members["key"] for fact in journal.of("key_made")}
+    names = {
+        fact.members["key"]: fact.members.get("name") or fact.members["key"] for fact in journal.of("key_made")
+    }
+    answered: dict[str, float] = {}  # the first moment at which a key had worked
+    for call in sorted(watch.calls.values(), key=lambda call: call.over_at):
+        key = call.sents[0].text("key") if call.sents else ""
+        if call.status == 401 and key not in known:
+            yield "key.refused"
+        if call.status == 200:
+            answered.setdefault(key, call.over_at)
+            if _unanswered(journal, call):
+                yield "key.window_used"
+        elif call.code == "auth_unavailable" and answered.get(key, call.sent_at) < call.sent_at:
+            yield "key.window_closed"
+    for fact in journal.of("key_revoked"):
+        name = str(names.get(fact.members["key"], fact.members["key"]))
+        used_again = any(
+            call.sent_at > fact.at and call.sents[0].members["key"] == name for call in watch.calls.values()
+        )
+        if answered.get(name, fact.at) < fact.at and used_again:
+            yield "key.revoked_midway"
+
+
+def _unanswered(journal: Journal, call: Call) -> bool:
+    """Tell whether a look-up failed at its gateway between the call's sending and its head."""
+    until = call.begun.at if call.begun is not None else call.over_at
+    return any(
+        fact.host == call.gateway and fact.members["answer"] != "found" and call.sent_at <= fact.at <= until
+        for fact in journal.of("keys_asked")
+    )
+
+
+def _of_hosts(watch: Watch) -> Iterator[str]:
+    for call in watch.calls.values():
+        host = watch.host(call.gateway)
+        if watch.swapped(call.gateway, call.sent_at, call.over_at):
+            yield "snapshot.swapped"
+        for drain_at in host.drains:
+            if call.sent_at < drain_at < call.over_at:
+                if call.outcome in ("done", "whole"):
+                    yield "drain.waited"
+                elif call.code == "draining":
+                    yield "drain.cut"

@@ -1,0 +1,1 @@
+"""The engines that serve models on nodes, each with its own habits."""

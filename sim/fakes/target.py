@@ -1,0 +1,358 @@
+"""One cloud vendor or node: its model, its chance, its faults, its books.
+
+Every request for a model is noted as `asked` and, however its answer ends, as `told` once. All that is drawn for
+an answer depends on the call it is for, so a call left out of a world changes nothing for the others.
+Not here: how steps become bytes on a connection (`http_target.py`) or pieces at a port (`port_target.py`).
+"""
+
+import hashlib
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from sim.draft import VENDOR_MODEL, Engine, NodeDraft, VendorDraft
+from sim.fakes import misbehaving
+from sim.fakes.asking import Headers, header_of, read_asked, unread
+from sim.fakes.dialect import Dialect, Page, Quirks, Route, Saying
+from sim.fakes.engines.llama_cpp import LlamaCpp
+from sim.fakes.engines.ollama import Ollama
+from sim.fakes.engines.tgi import Tgi
+from sim.fakes.engines.vllm import Vllm
+from sim.fakes.misbehaving import Victim
+from sim.fakes.rests import Wall, any_rest, rest_of, told_s
+from sim.fakes.speech import Pace, Speech
+from sim.fakes.steps import Asked, Cut, Head, Pause, Piece, Silence, Step, Steps
+from sim.fakes.vendors.azure import Azure
+from sim.fakes.vendors.openai import OpenAi
+from sim.journal.journal import Journal
+from sim.seed import Chance
+
+QUEUE_POLL_S = 0.05
+"""How soon an engine sees that a slot has become free."""
+
+HEAD_FAULTS = ("silent", "status", "rate_limited")
+SPOILING = (
+    "foreign_script",
+    "endless",
+    "compressed",
+    "error_in_200",
+    "meaning_in_200",
+    "malformed",
+    "stall",
+    "cut",
+    "slow_drip",
+)
+"""Faults of a good answer, in the order in which they are laid around it."""
+
+OTHER_MODEL = "other-model-1"
+"""What a target calls its model by mistake."""
+
+CREDENTIALS = ("authorization", "api-key")
+"""Headers that hold a credential, by their lower-case names."""
+
+_AT_ONCE = {"endless": misbehaving.endless, "compressed": misbehaving.compressed}
+_AFTER_EVENTS = {"malformed": misbehaving.malformed, "stall": misbehaving.stall, "cut": misbehaving.cut}
+
+FAILINGS = (500, 502, 503, 504)
+
+_ENGINES = {
+    Engine.OLLAMA: Ollama,
+    Engine.VLLM: Vllm,
+    Engine.LLAMA_CPP: LlamaCpp,
+    Engine.TGI: Tgi,
+}
+
+
+def dialect_of(draft: VendorDraft | NodeDraft) -> Dialect:
+    """Give the dialect of a target."""
+    if isinstance(draft, NodeDraft):
+        return _ENGINES[draft.engine]()
+    return Azure() if draft.azure else OpenAi()
+
+
+class _Books:
+    """What one answer has been so far. `finished`: its finish reason and its end mark were sent."""
+
+    __slots__ = ("_wall", "finished", "how", "rest_s", "says", "status", "usage")
+
+    def __init__(self, wall: Wall | None) -> None:
+        self._wall = wall
+        self.how = "left"
+        self.status = 0
+        self.says: list[str] = []
+        self.finished = False
+        self.usage: tuple[int, int] | None = None
+        self.rest_s: float | None = None
+
+    def take(self, step: Step) -> None:
+        """Note a step that is about to be carried out."""
+        if type(step) is Piece:
+            if step.says:
+                self.says.append(step.says)
+        elif type(step) is Head:
+            self.status = step.status
+            if step.status != 200:
+                self.rest_s = told_s(step.headers, self._wall)
+        elif type(step) is Cut:
+            self.how = "cut"
+        elif type(step) is Silence:
+            self.how = "silent"
+
+
+class Target:
+    """One vendor or node. `exchanges` gives the next number of a request at any target of the world.
+
+    `models` and `quirks` may be changed while it runs. `dialect` None: that of the draft. `tokens_per_piece` joins
+    tokens of a stream into one write. `wall` lets it name dates.
+    `busy` counts the answers under way: `running` ones are being written, `waiting` ones are in an engine's queue.
+    """
+
+    def __init__(
+        self,
+        draft: VendorDraft | NodeDraft,
+        chance: Chance,
+        journal: Journal,
+        exchanges: Callable[[], int],
+        *,
+        wall: Wall | None = None,
+        tokens_per_piece: int = 1,
+        dialect: Dialect | None = None,
+    ) -> None:
+        self.name = draft.name
+        self.cloud = isinstance(draft, VendorDraft)
+        self.draft = draft
+        self.dialect = dialect or dialect_of(draft)
+        self.models = [VENDOR_MODEL]
+        self.quirks = Quirks()
+        self.busy = 0
+        self.running = 0
+        self._lives = 1
+        self._key = chance.token_bytes(16)
+        self._journal = journal
+        self._exchanges = exchanges
+        self._wall = wall
+        self._queue: deque[int] = deque()
+        self._faults: dict[str, float] = {}
+        self._asked_before: Counter[str] = Counter()
+        gives_usage = not isinstance(draft, VendorDraft) or draft.gives_usage
+        self._speech = Speech(
+            self.dialect, self, Pace(draft.first_token_s, draft.token_s, tokens_per_piece), gives_usage=gives_usage
+        )
+
+    @property
+    def window(self) -> int | None:
+        """Tokens that fit, prompt and answer together; None: no bound."""
+        return self.draft.window if isinstance(self.draft, NodeDraft) else None
+
+    @property
+    def slots(self) -> int:
+        """Answers written at once; a vendor has no such bound."""
+        return self.draft.slots if isinstance(self.draft, NodeDraft) else 1 << 20
+
+    @property
+    def keys(self) -> int:
+        """How many credentials it handed out; 0: it wants none."""
+        return self.draft.keys if isinstance(self.draft, VendorDraft) else 0
+
+    @property
+    def waiting(self) -> int:
+        """Answers in its queue."""
+        return len(self._queue)
+
+    def fault(self, kind: str, amount: float = 0.0, *, on: bool) -> None:
+        """Begin or end a fault of its answers; those under way go on as they are, unless its machine is gone."""
+        if kind == "other_model":
+            self.quirks.answers_as = OTHER_MODEL if on else None
+            return
+        if kind == "half_open":
+            self._lives += on
+            return
+        assert kind in HEAD_FAULTS or kind in SPOILING, kind
+        if on:
+            self._faults[kind] = amount
+        else:
+            self._faults.pop(kind, None)
+
+    def respond(self, method: str, path: str, headers: Headers, body: bytes, gateway: str) -> Steps:
+        """Take any request; only one for a model counts as an exchange."""
+        if method != "POST" or self.dialect.route(path) is None:
+            return self._probed(method, path)
+        number = self._exchanges()
+        asked = read_asked(number, path, headers, body) or unread(number, path, headers)
+        return self.answer(asked, gateway)
+
+    def answer(self, asked: Asked, gateway: str) -> Steps:
+        """Note the request, and give the steps of its answer, which must be taken to their end or closed."""
+        self._journal.note(
+            "asked",
+            self.name,
+            exchange=asked.exchange,
+            target=self.name,
+            cloud=self.cloud,
+            model=asked.model,
+            call=asked.call,
+            gateway=gateway,
+            streamed=asked.streamed,
+            path=asked.path,
+            key=_digest_of(asked),
+        )
+        self._asked_before[asked.call] += 1
+        chance = Chance(self._key + f"{asked.call}/{self._asked_before[asked.call]}".encode())
+        steps = self._kept(asked, chance)
+        next(steps)  # into the block that notes `told`, so that it is noted even if no step is ever taken
+        return steps
+
+    def _kept(self, asked: Asked, chance: Chance) -> Steps:
+        books = _Books(self._wall)
+        self.busy += 1
+        steps = self._behave(asked, chance, books)
+        take, life = books.take, self._lives
+        try:
+            yield Pause(0.0)
+            for step in steps:
+                if self._lives != life:
+                    break
+                take(step)
+                yield step
+            if self._lives != life:
+                books.how = "cut"
+            elif books.how == "left":
+                books.how = "whole"
+        finally:
+            steps.close()
+            self.busy -= 1
+            self._tell(asked, books)
+        if self._lives != life:
+            yield Silence()  # the machine is gone, and its peer is not told
+
+    def _tell(self, asked: Asked, books: _Books) -> None:
+        text = "".join(books.says)
+        prompt, completion = books.usage or (0, 0)
+        self._journal.note(
+            "told",
+            self.name,
+            exchange=asked.exchange,
+            target=self.name,
+            call=asked.call,
+            how=books.how,
+            status=books.status,
+            text=text,
+            visible=bool(text),
+            finished=books.finished,
+            retry_after_s=books.rest_s,
+            usage_given=books.usage is not None,
+            prompt_tokens=prompt,
+            completion_tokens=completion,
+        )
+
+    def _behave(self, asked: Asked, chance: Chance, books: _Books) -> Steps:
+        """Choose between refusing, failing and answering."""
+        route = self.dialect.route(asked.path)
+        assert route is not None, asked.path
+        victim = Victim(asked.streamed, chance, lambda name: self._suffers(name, asked))
+        if "silent" in self._faults:
+            return misbehaving.silent(_nothing(), victim)
+        page = self._refusal(asked, chance)
+        if page is None:
+            return self._spoilt(asked, route, victim, books)
+        if page.means:
+            victim.suffers(page.means)
+        return self._refusing(page, chance)
+
+    def _refusal(self, asked: Asked, chance: Chance) -> Page | None:
+        dialect = self.dialect
+        if "status" in self._faults:
+            return _meaning(dialect.failing(int(self._faults["status"]) or 500), "FV1")
+        if "rate_limited" in self._faults:
+            rest_s = self._faults["rate_limited"]
+            headers = rest_of(rest_s, chance, self._wall) if rest_s else ()
+            return _meaning(dialect.busy(self), "FV7", headers)
+        if not asked.members:
+            return dialect.not_json()
+        if isinstance(self.draft, VendorDraft):
+            way = chance.unit()
+            if way < self.draft.error_share:
+                return _meaning(dialect.failing(chance.pick(FAILINGS)), "FV1")
+            if way < self.draft.error_share + self.draft.busy_share:
+                return _meaning(dialect.busy(self), "FV7", any_rest(chance, self._wall))
+        return dialect.refuses(asked, self)
+
+    def _refusing(self, page: Page, chance: Chance) -> Steps:
+        yield Pause(chance.around(self.draft.first_token_s / 10, 0.3))
+        yield from _written(page)
+
+    def _spoilt(self, asked: Asked, route: Route, victim: Victim, books: _Books) -> Steps:
+        """Lay the faults that are on around a good answer."""
+        saying = self.dialect.plan(asked, route, self)
+        if self.quirks.answers_as is not None:
+            victim.suffers("FN5")
+        good = self._good(asked, self._speech.steps(saying, victim.chance, books))
+        for kind in SPOILING:
+            if kind in self._faults:
+                good = self._laid(kind, self._faults[kind], good, saying, victim)
+        return good
+
+    def _laid(self, kind: str, amount: float, good: Steps, saying: Saying, victim: Victim) -> Steps:
+        match kind:
+            case "error_in_200":
+                page = victim.chance.pick(self.dialect.late_errors(self))
+                end = self.dialect.breaks(saying, page, self)
+                return misbehaving.error_in_200(good, int(amount), victim, page, end)
+            case "meaning_in_200":
+                page = self.dialect.meaning(int(amount), self)
+                meant = partial(self._suffers, asked=saying.asked, meant=page.status)
+                return misbehaving.meaning_in_200(good, replace(victim, suffers=meant), page)
+            case "slow_drip":
+                return misbehaving.slow_drip(good, amount, victim)
+            case "foreign_script":
+                return misbehaving.foreign_script(good)
+            case _ if kind in _AT_ONCE:
+                return _AT_ONCE[kind](good, victim)
+            case _:
+                return _AFTER_EVENTS[kind](good, int(amount), victim)
+
+    def _good(self, asked: Asked, speech: Steps) -> Steps:
+        """Wait for a slot, then speak."""
+        self._queue.append(asked.exchange)
+        try:
+            while self.quirks.loading or self.running >= self.slots or self._queue[0] != asked.exchange:
+                yield Pause(QUEUE_POLL_S)
+        finally:
+            self._queue.remove(asked.exchange)
+        self.running += 1
+        try:
+            yield from speech
+        finally:
+            self.running -= 1
+
+    def _probed(self, method: str, path: str) -> Steps:
+        if "silent" in self._faults:
+            yield Silence()
+        elif "status" in self._faults:
+            yield from _written(self.dialect.failing(int(self._faults["status"]) or 500))
+        else:
+            yield from _written(self.dialect.page(method, path, self))
+
+    def _suffers(self, name: str, asked: Asked, meant: int = 0) -> None:
+        self._journal.note("fault_active", self.name, id=name, target=self.name, call=asked.call, meant=meant)
+
+
+def _digest_of(asked: Asked) -> str:
+    """Name the credential of a request without telling it; empty where there is none."""
+    found = next((value for name in CREDENTIALS if (value := header_of(asked, name))), "")
+    return hashlib.sha256(found.encode()).hexdigest()[:8] if found else ""
+
+
+def _written(page: Page) -> Steps:
+    yield Head(page.status, page.content_type, page.headers, length=len(page.body))
+    if page.body:
+        yield Piece(page.body)
+
+
+def _meaning(page: Page, means: str, headers: Headers = ()) -> Page:
+    return Page(page.status, page.body, page.content_type, page.headers + headers, means)
+
+
+def _nothing() -> Steps:
+    yield from ()

@@ -1,0 +1,1 @@
+"""Cloud vendors as their own machines speak."""

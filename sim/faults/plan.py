@@ -1,0 +1,129 @@
+"""The fault plan: what breaks, where, when, for how long and how much.
+
+A plan is a plain list, so a failing one is shrunk by leaving faults out and halving their numbers, and it travels
+in the one line that replays a failure. Not here: how a fault is carried out, or drawn (`carry_out.py`, `draw.py`).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+
+
+class On(StrEnum):
+    """What a fault can be aimed at. The target's name follows from it: a host, a vendor or node, or nothing."""
+
+    TARGET = "a vendor or a node, by its name"
+    GATEWAY = "a replica, by its host name"
+    POSTGRES = "the database"
+    REDIS = "redis"
+    OPERATOR = "something an operator does"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of fault. `ids` are those of the failure matrix that it stands for; `amount` says what it means."""
+
+    on: On
+    ids: tuple[str, ...]
+    amount: str = ""
+    instant: bool = False  # it happens at one moment and has no duration
+
+
+KINDS: dict[str, Kind] = {
+    # The network between the gateways and one target.
+    "refuse": Kind(On.TARGET, ("FV1",)),
+    "reset": Kind(On.TARGET, ("FV1", "FV3"), instant=True),  # every open connection, by RST
+    "black_hole": Kind(On.TARGET, ("FV2", "FV4")),  # bytes are held, delivered when it ends
+    "half_open": Kind(On.TARGET, ("FV4",)),  # the host is gone without a FIN; its connections never come back
+    "slow_link": Kind(On.TARGET, (), "seconds of latency"),
+    "thin_link": Kind(On.TARGET, (), "bytes per second"),
+    "sliced": Kind(On.TARGET, (), "largest piece in bytes"),
+    # What a target answers while the fault is on.
+    "status": Kind(On.TARGET, ("FV1",), "HTTP status 500 to 599"),
+    "rate_limited": Kind(On.TARGET, ("FV7",), "seconds of Retry-After; 0: none given, negative: nonsense"),
+    "silent": Kind(On.TARGET, ("FV2",)),  # accepts and never answers
+    "cut": Kind(On.TARGET, ("FV3",), "events before it; 0: before anything visible"),
+    "stall": Kind(On.TARGET, ("FV4",), "events before it"),
+    "error_in_200": Kind(On.TARGET, ("FV8",), "events before it"),
+    "meaning_in_200": Kind(On.TARGET, ("FV8",), "status meant, before anything visible: 400 (context), 429, 5xx"),
+    "malformed": Kind(On.TARGET, ("FV9",), "events before it"),
+    "endless": Kind(On.TARGET, ("FV9",)),  # one event that never ends
+    "compressed": Kind(On.TARGET, ("FV9",)),  # a coding nobody asked for
+    "slow_drip": Kind(On.TARGET, ("FV9",), "seconds between bytes"),
+    "other_model": Kind(On.TARGET, ()),  # it names another model than was asked for
+    "foreign_script": Kind(On.TARGET, ()),  # its text has letters of several bytes
+    # The book-keeping.
+    "postgres_away": Kind(On.POSTGRES, ("FP1", "FP2", "FP4", "FP6", "FP7")),
+    "postgres_hung": Kind(On.POSTGRES, ("FP1", "FP2", "FP3", "FP4", "FP6", "FP7")),
+    "postgres_slow": Kind(On.POSTGRES, (), "seconds per answer"),
+    "feed_lost": Kind(On.POSTGRES, (), instant=True),
+    "redis_away": Kind(On.REDIS, ()),
+    "redis_hung": Kind(On.REDIS, ()),
+    # The gateways themselves.
+    "crash": Kind(On.GATEWAY, ("FG3",)),  # SIGKILL; a new process when it ends
+    "sigterm": Kind(On.GATEWAY, ("FG1",)),  # a new process when it ends
+    "sigterm_twice": Kind(On.GATEWAY, ("FG2",), "seconds between the two"),
+    "wall_jump": Kind(On.GATEWAY, ("FG5",), "seconds, forward or back", instant=True),
+    "lag": Kind(On.GATEWAY, (), "seconds the loop stands still", instant=True),
+    # What people do.
+    "bad_catalogue": Kind(On.OPERATOR, (), instant=True),
+    "new_catalogue": Kind(On.OPERATOR, (), instant=True),
+    "revoke_key": Kind(On.OPERATOR, (), instant=True),
+}
+
+
+class PlanInvalid(ValueError):
+    """The text is no plan of this release; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault. `target` is a name, empty where there is only one; seconds count from the start of the world."""
+
+    kind: str
+    target: str
+    at_s: float
+    lasts_s: float = 0.0
+    amount: float = 0.0
+
+    @property
+    def ends_at_s(self) -> float:
+        """When it is over; an instant one ends as it begins."""
+        return self.at_s + (0.0 if KINDS[self.kind].instant else self.lasts_s)
+
+    def simpler(self) -> Iterator["Fault"]:
+        """Give milder forms of it, the mildest first."""
+        for share in (0.1, 0.5):
+            if not KINDS[self.kind].instant and self.lasts_s > 0.5:
+                yield replace(self, lasts_s=round(self.lasts_s * share, 3))
+        if self.amount > 1:
+            yield replace(self, amount=float(int(self.amount / 2)))
+        if self.at_s != int(self.at_s):
+            yield replace(self, at_s=float(int(self.at_s)))
+
+
+Plan = tuple[Fault, ...]
+
+
+def rows_of(plan: Plan) -> list[list[object]]:
+    """Write a plan as plain rows."""
+    return [[*asdict(fault).values()] for fault in plan]
+
+
+def plan_of(rows: Sequence[Sequence[object]]) -> Plan:
+    """Read a plan from its rows.
+
+    Raises:
+        PlanInvalid: rows of another form, or faults this release does not know.
+    """
+    try:
+        plan = tuple(
+            Fault(str(kind), str(target), float(str(at)), float(str(lasts)), float(str(amount)))
+            for kind, target, at, lasts, amount in rows
+        )
+    except (ValueError, TypeError) as error:
+        raise PlanInvalid("the plan is garbled: copy the whole line, nothing more") from error
+    for fault in plan:
+        if fault.kind not in KINDS:
+            raise PlanInvalid(f"the plan has a fault of kind {fault.kind!r}, which this release does not know")
+    return plan

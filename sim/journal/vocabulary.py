@@ -1,0 +1,63 @@
+"""Every kind of fact there is, and the members each must have. A fact of another form is refused when written.
+
+Names in the members: `call` is the client's own number of a call, `exchange` the number of one request at a
+target, `request_id` what the gateway calls it. `target` is the name of a vendor or node as the catalogue has it.
+"""
+
+KINDS: dict[str, frozenset[str]] = {
+    name: frozenset(members.split())
+    for name, members in {
+        # The run itself.
+        "world": "seed scenario level replicas",
+        "phase": "name",  # faults, heal, quiet, over
+        "setting": "name value",  # knobs a checker needs: slots of a node, key_window_s, call_total_s, …
+        "secret": "what value",  # client_key, vendor_key, prompt: must be seen in no log and no record
+        "mark": "name",
+        "hash": "value",  # one per execution of the same world
+        # Faults, and what proves a cell of the coverage table.
+        "fault": "fault target on",  # begins (on) or ends
+        "fault_active": "id target",
+        "behaviour_seen": "id",
+        # Hosts.
+        "host_up": "",
+        "host_crashed": "",
+        "host_stopped": "clean",
+        "drain_begun": "",
+        "drain_over": "",
+        "sample": "tasks connections upstream_open buffered_bytes inflight",  # a gateway, now and then
+        "quiet": "tasks connections upstream_open upstream_idle inflight leases ready",  # a gateway, at the end
+        "left_over": "tasks connections",  # of a gateway that has stopped
+        # Clients.
+        "call_sent": "call gateway key model route streamed placement",
+        "call_begun": "call status request_id",  # the response head has come
+        "call_visible": "call",  # the first text has come
+        "call_ended": "call outcome status code text events request_id",
+        "client_left": "call how",  # fin, rst, vanish
+        "client_stalled": "call",  # it reads no more
+        # Targets: cloud vendors and nodes of ours, seen from their own side.
+        "asked": "exchange target cloud model call gateway",
+        "told": "exchange target call how status text visible finished",  # how: whole, cut, silent, left
+        # Ports of a gateway.
+        "lease_taken": "lease node slots",
+        "lease_refused": "nodes",
+        "lease_released": "lease node",
+        "keys_asked": "ids answer",  # found, away, hung
+        "key_made": "key",
+        "key_revoked": "key",
+        "catalogue_applied": "version valid",
+        "snapshot_in_force": "version",
+        "usage": "event_id request_id target node status prompt_tokens completion_tokens estimated",
+        "record": "request_id status code cancelled attempts",
+        "log": "level name text",
+        "gauge": "name label value",
+        "dependency_failed": "dependency operation failure",
+        # What an operator sees.
+        "readyz": "status ready reasons",
+        "healthz": "status",
+    }.items()
+}
+
+OUTCOMES = frozenset({"whole", "done", "error", "error_event", "cut", "refused", "left"})
+"""How a call ends for its client: a whole answer; a stream with its end mark; an error status; one error event at
+the end of a stream; the connection cut in the middle of an answer; no connection or no answer at all; its own
+leaving."""

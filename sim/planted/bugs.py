@@ -1,0 +1,205 @@
+"""The planted bugs: each alters one decision or one await, as a tired engineer would.
+
+None of them is known to any checker: they are found by what they break. Sources: mistakes that gateways were
+reported for, and those that the rules of the engine exist to prevent.
+"""
+
+from ktms.adapters.upstream_http.client import HttpUpstream
+from ktms.adapters.upstream_http.exchange import Exchange
+from ktms.app.assemble import Gateway
+from ktms.domain.access.key_window import usable
+from ktms.domain.placement import Placement
+from ktms.domain.routing.breaker import Breaker
+from ktms.engine.admit import Admission
+from ktms.engine.attempt import Attempts
+from ktms.engine.condition import Condition
+from ktms.engine.relay import Relay
+from ktms.engine.settle import Bookkeeper
+from ktms.engine.switchboard import Switchboard
+from ktms.engine.walk import Walk
+from sim.planted.bug import Bug
+
+PORTS = "explore"
+WIRE = "explore-wire"
+
+PLANTED = (
+    Bug(
+        "slot-kept-by-leaver",
+        "a slot is given back only when the call ended by itself",
+        Walk._local,
+        "finally:\n            self._means.leases.release(lease)",
+        "except AssertionError:\n            raise\n        self._means.leases.release(lease)",
+        PORTS,
+    ),
+    Bug(
+        "one-attempt-too-many",
+        "the bound on attempts is compared one too high",
+        Walk._spent,
+        "self._story.dialled >= dialled_max",
+        "self._story.dialled > dialled_max",
+        PORTS,
+    ),
+    Bug(
+        "restart-after-text",
+        "a stream that broke after something visible goes on to the next target",
+        Attempts._judge_stream,
+        "if relay.visible:",
+        "if relay.visible and relay.overflowed:",
+        PORTS,
+    ),
+    Bug(
+        "broken-stream-ends-well",
+        "an interrupted stream ends with the end mark",
+        Attempts._judge_stream,
+        "stream.fail(cause)",
+        "stream.finish()",
+        PORTS,
+    ),
+    Bug(
+        "cut-counts-as-done",
+        "a clean end of the connection counts, with or without a finish reason",
+        Attempts._judge_stream,
+        "failure is None and observer.finished and",
+        "failure is None and",
+        PORTS,
+    ),
+    Bug(
+        "leavers-connection-stays-open",
+        "the connection of a client's call that was cancelled is let go of and not closed",
+        Exchange._wait,
+        "self._part(abort=True)",
+        "self._part()",
+        WIRE,
+    ),
+    Bug(
+        "leaver-not-billed",
+        "an attempt whose client left is not booked",
+        Attempts.ask,
+        "self._books.attempt(trail, target, shot, ended_at)",
+        "_ = shot.status is AttemptStatus.CANCELLED or self._books.attempt(trail, target, shot, ended_at)",
+        PORTS,
+    ),
+    Bug(
+        "asked-twice",
+        "a failed send is repeated at once, whatever it was",
+        Attempts._exchange,
+        "answer = await self._upstream.send(request)\n    except",
+        "try:\n            answer = await self._upstream.send(request)\n        except UpstreamFailed:\n"
+        "            answer = await self._upstream.send(request)\n    except",
+        PORTS,
+    ),
+    Bug(
+        "breaker-one-late",
+        "the breaker opens at the sixth failure in a row",
+        Breaker.failed,
+        "self._failures >= FAILURES_MAX",
+        "self._failures > FAILURES_MAX",
+        PORTS,
+    ),
+    Bug(
+        "stampede-of-trials",
+        "while a trial is under way all others pass too",
+        Breaker.admits,
+        "if self.state is State.HALF_OPEN or self.opens_in(now) > 0:",
+        "if self.state is State.HALF_OPEN:\n        return True\n    if self.opens_in(now) > 0:",
+        PORTS,
+    ),
+    Bug(
+        "retry-after-unheard",
+        "a key that was told to wait is used again at once",
+        Walk._rest,
+        "condition.rest(key.id, rest_s(shot.retry_after_s))",
+        "pass",
+        PORTS,
+    ),
+    Bug(
+        "rest-by-wall-clock",
+        "a rest ends by the wall clock",
+        Condition.rest,
+        "self._clock.monotonic() + seconds",
+        "self._clock.wall() + seconds",
+        PORTS,
+    ),
+    Bug(
+        "cloud-though-nodes-only",
+        "a placement without cloud plans the cloud all the same",
+        Placement.allows_cloud,
+        "return self is not Placement.NODES_ONLY",
+        "return True",
+        PORTS,
+    ),
+    Bug(
+        "outage-is-unauthorised",
+        "a key that cannot be verified counts as a bad one",
+        Admission.admit,
+        "raise CallFailed(_AWAY)",
+        "raise CallFailed(_INVALID)",
+        PORTS,
+    ),
+    Bug(
+        "revoked-key-works",
+        "whether a key was revoked is not looked at",
+        usable,
+        "not key.revoked and ",
+        "",
+        PORTS,
+    ),
+    Bug(
+        "first-words-lost",
+        "the event that makes an answer visible is not handed on",
+        Relay._show,
+        "self._held.append(ready)\n",
+        "pass\n",
+        PORTS,
+    ),
+    Bug(
+        "no-last-word",
+        "calls still running at the end of a drain are cut without a word",
+        Gateway.stop,
+        "self._drain.cut()\n",
+        "pass\n",
+        PORTS,
+    ),
+    Bug(
+        "record-by-code",
+        "a stream that ended with an error is recorded with the status it would have had",
+        Bookkeeper.call,
+        "status = 200 if isinstance(result, Streamed) else self._status_of(cause)",
+        "status = self._status_of(cause)",
+        PORTS,
+    ),
+    Bug(
+        "failures-billed-twice",
+        "an attempt that failed is booked twice",
+        Bookkeeper.attempt,
+        "self._ledger.record(event)\n",
+        "self._ledger.record(event)\n"
+        "    if shot.status is AttemptStatus.FAILED:\n"
+        "        self._ledger.record(event)\n",
+        PORTS,
+    ),
+    Bug(
+        "deadline-of-attempt-only",
+        "the last attempt may run beyond the deadline of its call",
+        Walk._ask,
+        "if left_s < target.timers.total_s:",
+        "if left_s < 0:",
+        PORTS,
+    ),
+    Bug(
+        "key-in-the-log",
+        "a debug line with the client's key",
+        Switchboard.handle,
+        "parts.telemetry.call_started()\n",
+        "parts.telemetry.call_started()\n    parts.telemetry.event('debug', 'call', token=call.token)\n",
+        PORTS,
+    ),
+    Bug(
+        "dial-leaks-its-place",
+        "the place in the pool is given back only when dialling failed by itself",
+        HttpUpstream._connect,
+        "except BaseException:",
+        "except OSError:",
+        WIRE,
+    ),
+)

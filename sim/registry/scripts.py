@@ -1,0 +1,65 @@
+"""The world scripts S01 to S40: situations that a scenario must play, besides the rows of the failure matrix."""
+
+from dataclasses import dataclass
+
+from sim.registry.due import Due
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """One script; `due` is when its scenario is. None needs a chaos test of its own."""
+
+    id: str
+    title: str
+    due: Due
+
+
+SCRIPTS: dict[str, Script] = {
+    f"S{number:02}": Script(f"S{number:02}", title, due)
+    for number, (title, due) in enumerate(
+        (
+            ("Redis hangs for a minute", Due.LEASES),
+            ("Redis comes back empty", Due.LEASES),
+            ("Redis fails over and forgets the last writes", Due.LEASES),
+            ("Redis is almost too slow", Due.LEASES),
+            ("a reply of Redis is lost after it took effect", Due.LEASES),
+            ("Redis refuses with each of its own errors", Due.LEASES),
+            ("Postgres is down at the start", Due.LEASES),
+            ("Postgres is down for half an hour", Due.LEASES),
+            ("no connection to Postgres is free", Due.CHAOS),
+            ("Redis hangs, Postgres is down and a node flaps", Due.LEASES),
+            ("a target dies before its first byte", Due.NOW),
+            ("a target dies in the middle of a stream", Due.NOW),
+            ("a target is gone without a word in a long answer", Due.NOW),
+            ("a node is slow, not dead", Due.AGENT),
+            ("every node of a model is down", Due.AGENT),
+            ("vendors are busy, overloaded and failing in turn", Due.NOW),
+            ("a lease ends during a long answer", Due.LEASES),
+            ("a renewal races the end of its lease", Due.LEASES),
+            ("the wall clock of one replica jumps", Due.LEASES),
+            ("replicas disagree about the time", Due.LEASES),
+            ("a gateway stands still for five seconds", Due.LEASES),
+            ("usage events come twice", Due.LEDGER),
+            ("usage events come out of order", Due.LEDGER),
+            ("nobody takes usage events for hours", Due.LEDGER),
+            ("a gateway is killed before it settles", Due.LEDGER),
+            ("a gateway shuts down under 200 streams", Due.LEDGER),
+            ("two releases run side by side", Due.RELEASES),
+            ("the schema changes in traffic", Due.RELEASES),
+            ("a key is revoked in traffic and nobody is told", Due.LEASES),
+            ("a catalogue that does not compile is pushed", Due.NOW),
+            ("hundreds of calls wait for a target that heals", Due.NOW),
+            ("a busy key has to be verified again", Due.LOAD),
+            ("clients leave early, leave midway, or never read", Due.NOW),
+            ("a client asks again with the same idempotency key", Due.BATCHES),
+            ("ten times the load for half a minute", Due.LOAD),
+            ("a hundred calls on the last of a budget", Due.MONEY),
+            ("half of the replicas lose Redis", Due.LEASES),
+            ("output of a node is broken in every way", Due.NOW),
+            ("fifty nodes join at once", Due.AGENT),
+            ("everything at random for a day", Due.CHAOS),
+        ),
+        1,
+    )
+}
+"""By id, in their order."""

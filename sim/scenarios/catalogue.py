@@ -1,0 +1,11 @@
+"""All scenarios, by their ids: what `sim run`, `swarm`, `coverage` and `list` know."""
+
+from sim.scenarios.books.all_of_them import BOOK_SCENARIOS
+from sim.scenarios.explore import EXPLORERS
+from sim.scenarios.lifecycle.all_of_them import LIFECYCLE_SCENARIOS
+from sim.scenarios.scenario import Scenario
+from sim.scenarios.targets.all_of_them import TARGET_SCENARIOS
+
+SCENARIOS: dict[str, Scenario] = {
+    scenario.id: scenario for scenario in (*EXPLORERS, *TARGET_SCENARIOS, *BOOK_SCENARIOS, *LIFECYCLE_SCENARIOS)
+}

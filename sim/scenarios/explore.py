@@ -1,0 +1,107 @@
+"""The explorers: worlds in which everything is drawn, judged by the checkers alone (S40).
+
+Knobs are drawn too: small windows, one slot, no noise, other pauses; and each world draws the subset of faults and
+of manners that it will meet.
+"""
+
+from dataclasses import replace
+from functools import partial
+
+from sim.draft import CallDraft, Draft, Engine, KeyDraft, Knobs, Level, Manner, NodeDraft, VendorDraft
+from sim.faults.draw import Aims, draw_kinds, draw_plan
+from sim.scenarios.scenario import Scenario, nothing_special
+from sim.seed import Chance, Seed
+from sim.workloads.calls import Mix, draw_calls
+
+
+def draft_of(seed: Seed, level: Level) -> Draft:
+    """Draw a whole world."""
+    chance = seed.chance("draft")
+    replicas = chance.pick((1, 1, 2, 3))
+    vendors = tuple(_vendor(chance, f"cloud-{letter}") for letter in "abc"[: chance.between(1, 3)])
+    nodes = tuple(_node(chance, f"node-{number}") for number in range(chance.pick((0, 0, 1, 2, 4))))
+    runs_s = chance.pick((20.0, 60.0, 60.0, 400.0))
+    aims = Aims(
+        targets=[*(vendor.name for vendor in vendors), *(node.name for node in nodes)],
+        gateways=[f"gw{number + 1}" for number in range(replicas)],
+    )
+    count = chance.between(0, 8)
+    plan = draw_plan(seed.child("faults"), aims, count=count, runs_s=runs_s, kinds=draw_kinds(chance))
+    keys = (KeyDraft("app"), KeyDraft("batch"), KeyDraft("nodes", ("nodes_only",)), KeyDraft("doomed"))
+    return Draft(
+        level=level,
+        replicas=replicas,
+        vendors=vendors,
+        nodes=nodes,
+        keys=keys,
+        placement=chance.pick((None, None, "cloud_first")),
+        attempts_max=chance.pick((6, 6, 2, 1)),
+        knobs=_knobs(chance),
+        calls=_calls(seed, chance, runs_s, replicas),
+        faults=plan,
+        runs_s=runs_s,
+    )
+
+
+def _calls(seed: Seed, chance: Chance, runs_s: float, replicas: int) -> tuple[CallDraft, ...]:
+    mix = Mix(
+        calls=chance.pick((8, 25, 60, 120)),
+        tokens_max=chance.pick((10, 40, 40, 150)),
+        runs_s=runs_s,
+        gateways=replicas,
+        keys=("app", "app", "batch", "nodes", "doomed"),
+        manners=chance.some(tuple(Manner), chance.between(1, 4)),
+    )
+    return draw_calls(seed.child("calls"), mix)
+
+
+def _vendor(chance: Chance, name: str) -> VendorDraft:
+    return VendorDraft(
+        name,
+        azure=chance.happens(0.2),
+        first_token_s=chance.pick((0.05, 0.3, 1.0)),
+        token_s=chance.pick((0.002, 0.02, 0.1)),
+        error_share=chance.pick((0.0, 0.0, 0.1)),
+        busy_share=chance.pick((0.0, 0.0, 0.1)),
+        keys=chance.pick((1, 1, 2)),
+        gives_usage=chance.happens(0.8),
+    )
+
+
+def _node(chance: Chance, name: str) -> NodeDraft:
+    return NodeDraft(
+        name,
+        engine=chance.pick(tuple(Engine)),
+        slots=chance.pick((1, 1, 2, 4)),
+        window=chance.pick((None, 256, 8192)),
+        first_token_s=chance.pick((0.05, 0.3)),
+        token_s=chance.pick((0.005, 0.03)),
+    )
+
+
+def _knobs(chance: Chance) -> Knobs:
+    knobs = Knobs(
+        noise=chance.pick((0.0, 0.2, 0.2, 0.5)),
+        wall_offset_s=chance.pick((0.0, 5.0, -5.0)),
+        drift=chance.pick((0.0, 0.0002)),
+    )
+    if chance.happens(0.5):
+        return knobs
+    return replace(
+        knobs,
+        key_window_s=chance.pick((20.0, 300.0)),
+        hold_status_s=chance.pick((0.5, 10.0)),
+        keepalive_comment_s=chance.pick((1.0, 15.0)),
+        client_stall_s=chance.pick((5.0, 60.0)),
+        drain_delay_s=chance.pick((0.0, 5.0)),
+        shutdown_s=chance.pick((1.0, 30.0)),
+        idle_s=chance.pick((3.0, 45.0)),
+        first_token_s=chance.pick((2.0, 60.0)),
+        call_total_s=chance.pick((30.0, 660.0)),
+    )
+
+
+EXPLORERS = (
+    Scenario("explore", "everything drawn, ports only", (), partial(draft_of, level=Level.PORTS), nothing_special),
+    Scenario("explore-wire", "all drawn, over HTTP", (), partial(draft_of, level=Level.WIRE), nothing_special),
+)

@@ -1,0 +1,1 @@
+"""What clients ask of a world, drawn from its seed."""

@@ -1,0 +1,303 @@
+"""One world: builds what a draft names, lets it run, heals it, and waits until it must be quiet.
+
+Order: gateways up; calls and faults for the time of the draft; then everything is healed, every call ends, and the
+world has a bounded time to converge; then one more call per gateway must work, and nothing may be left over. What
+happened is in the journal, every byte, reply and timer in the trace. Not here: who judges it (`run.py`).
+"""
+
+import asyncio
+
+from ktms.app.assemble import GatewaySettings
+from ktms.domain.catalogue import Catalogue, ClientKeySpec
+from ktms.engine.settings import EngineSettings
+from sim.actors.caller import Means, make
+from sim.actors.request import CANARY
+from sim.catalogue import STRANGER, catalogue_of, tokens_of
+from sim.draft import CallDraft, Draft, Level, Manner
+from sim.edit import Edit
+from sim.fakes.clock import HostClock
+from sim.fakes.entropy import SimEntropy
+from sim.fakes.postgres.operator import Operator
+from sim.fakes.postgres.server import SimPostgres
+from sim.faults.carry_out import Breakable, Injector
+from sim.fleet import Fleet
+from sim.gateway_host import GatewayHost, Surroundings, report
+from sim.ground import ground
+from sim.journal.journal import Journal
+from sim.loop import VirtualLoop
+from sim.operators import Watch, act
+from sim.process import ProcessParts, make_ports
+from sim.seed import Seed
+from sim.trace import Trace
+
+HOST = "world"
+
+START_MAX_S = 30.0
+"""A gateway that does not listen by then never will."""
+
+SAMPLE_EVERY_S = 7.0
+"""How often a gateway's holdings are noted: often enough to see a leak, seldom enough to stay cheap."""
+
+CONVERGE_S = 310.0
+"""After the healing: breakers (30 s), rests that a vendor may tell us (300 s), polls, re-verification are over."""
+
+LAST_CALL = 1_000_000
+"""Numbers of the calls that must work in the end begin here."""
+
+END_MAX_S = 120.0
+"""A gateway told to leave is gone by then."""
+
+
+class World:
+    """A world that can be run once."""
+
+    def __init__(self, seed: Seed, scenario: str, draft: Draft, edit: Edit, *, keep_trace: bool) -> None:
+        self._seed = seed
+        self._scenario = scenario
+        self._draft = edit.applied(draft)
+        self._edit = edit
+        self.trace = Trace(keep=keep_trace)
+        self.loop = VirtualLoop(seed.chance("noise"), self.trace, noise=self._draft.knobs.noise)
+        self.journal = Journal(self.loop.time)
+        self.started_at = self.loop.time()
+
+    def run(self) -> None:
+        """Run it to its end.
+
+        Raises:
+            Deadlock: nothing could ever happen again.
+            Exception: an actor of the world failed; a mistake of the simulator's own.
+        """
+        with ground(self._seed.chance("ground"), self.loop):
+            try:
+                self.loop.run_until_complete(self._live())
+            finally:
+                self.loop.close()
+
+    @property
+    def alive_kinds(self) -> tuple[str, ...]:
+        """Kinds of records that the trace of a world at this level must have."""
+        return ("bytes", "reply", "timer") if self._draft.level is Level.WIRE else ("reply", "timer")
+
+    @property
+    def calls(self) -> int:
+        """Calls that clients made."""
+        return sum(1 for _ in self.journal.of("call_sent"))
+
+    def _build(self) -> None:
+        draft, seed, journal = self._draft, self._seed, self.journal
+        self._postgres = SimPostgres(seed.child("postgres"), self.trace)
+        self._operator = Operator(self._postgres.store, SimEntropy(seed.chance("operator")), journal)
+        self._tokens = tokens_of(draft, seed.child("tokens"))
+        self._fleet = Fleet(draft, seed.child("fleet"), self.loop, journal, self.trace)
+        self._gateways = tuple(self._gateway(number) for number in range(draft.replicas))
+        self._clients = self._fleet.clients(self._gateways, draft.knobs.client_stall_s)
+        self._means = Means(
+            clients=self._clients,
+            journal=journal,
+            token_of=self._tokens.of,
+            call_total_s=draft.knobs.call_total_s,
+            client_stall_s=draft.knobs.client_stall_s,
+        )
+        self._injector = Injector(
+            Breakable(
+                targets=self._fleet.targets,
+                roads=self._fleet.roads,
+                postgres=self._postgres,
+                redis=self._fleet.redis,
+                gateways={gateway.name: gateway for gateway in self._gateways},
+                operator=self._act,
+            ),
+            journal,
+        )
+
+    def _gateway(self, number: int) -> GatewayHost:
+        draft, name = self._draft, f"gw{number + 1}"
+        self._fleet.add_gateway(name)
+        clock = HostClock(
+            self.loop,
+            wall_offset_s=draft.knobs.wall_offset_s * number,
+            drift=draft.knobs.drift * number,
+            boot_offset_s=1000.0 * number + 77.0,
+        )
+        parts = ProcessParts(
+            seed=self._seed.child(name),
+            journal=self.journal,
+            trace=self.trace,
+            postgres=self._postgres,
+            targets_of=self._fleet.targets_of if draft.level is Level.PORTS else None,
+        )
+        around = Surroundings(
+            loop=self.loop,
+            journal=self.journal,
+            clock=clock,
+            settings=_settings(draft),
+            make_ports=lambda host, clock: make_ports(parts, host, clock),
+            killed=self._killed,
+            connections=self._fleet.client_connections,
+            buffered_bytes=self._fleet.buffered_bytes,
+            redis_url=self._fleet.redis_url,
+        )
+        return GatewayHost(name, around)
+
+    def _killed(self, incarnation: str) -> None:
+        self._fleet.killed(incarnation)
+        self._postgres.forget(incarnation.partition("#")[0])
+
+    async def _live(self) -> None:
+        self._build()
+        self._tell_settings()
+        await self._declare()
+        for name in ("world", "operator", "client"):
+            self._fleet.add_host(name)
+        await self._fleet.open_ports()
+        for gateway in self._gateways:
+            gateway.ensure_up()
+        await self._all_listen()
+        await asyncio.sleep(1.0)  # background works have begun: what a gateway at rest holds
+        for gateway in self._gateways:
+            gateway.sample()
+        watch = Watch(self._gateways, self._clients, self.journal, self._draft.knobs.poll_s)
+        watching = self.loop.start_on("operator#1", watch.run(), name="watch")
+        await self._faults()
+        await self._quiet()
+        watching.cancel()
+        await self._end()
+
+    async def _faults(self) -> None:
+        """Let calls and faults come, then heal, and see every call end."""
+        begins_at = self.loop.time()
+        self._phase("faults")
+        calls = [
+            self._start(number, call, begins_at)
+            for number, call in enumerate(self._draft.calls)
+            if self._edit.makes(number)
+        ]
+        faults = [
+            self.loop.start_on("world#1", self._injector.carry_out(fault, begins_at), name=f"fault {fault.kind}")
+            for fault in self._draft.faults
+        ]
+        samples = self.loop.start_on("world#1", self._sample(), name="samples")
+        await asyncio.sleep(self._draft.runs_s)
+        for fault in faults:
+            fault.cancel()
+        await _all_over(faults)
+        self._phase("heal")
+        self._injector.heal()
+        await self._operator.mend()
+        await _all_over(calls)
+        samples.cancel()
+
+    async def _quiet(self) -> None:
+        """Wait until the world has converged; then a call must work at every gateway, and leave nothing behind."""
+        await asyncio.sleep(CONVERGE_S)
+        await self._all_listen()
+        self._phase("quiet")
+        now = self.loop.time()
+        last = [
+            self._start(LAST_CALL + number, CallDraft(at_s=0.0, gateway=number), now)
+            for number in range(len(self._gateways))
+        ]
+        await _all_over(last)
+        self._clients.close()
+        await asyncio.sleep(1.0)
+        for gateway in self._gateways:
+            gateway.quiet()
+
+    async def _end(self) -> None:
+        """Stop every gateway; nothing of it may be left."""
+        self._phase("over")
+        for gateway in self._gateways:
+            gateway.signal()
+        async with asyncio.timeout(END_MAX_S):
+            for gateway in self._gateways:
+                await gateway.gone()
+        await asyncio.sleep(1.0)
+        for gateway in self._gateways:
+            gateway.left_over()
+
+    def _start(self, number: int, call: CallDraft, begins_at: float) -> asyncio.Task[None]:
+        host = f"client-{number}" if call.manner is Manner.VANISHES else "client"
+        self._fleet.add_host(host)
+        return self.loop.start_on(f"{host}#1", self._called(number, call, begins_at), name=f"call {number}")
+
+    async def _called(self, number: int, call: CallDraft, begins_at: float) -> None:
+        await asyncio.sleep(begins_at + call.at_s - self.loop.time())
+        await make(number, call, self._means)
+
+    async def _sample(self) -> None:
+        while True:
+            await asyncio.sleep(SAMPLE_EVERY_S)
+            for gateway in self._gateways:
+                gateway.sample()
+
+    async def _all_listen(self) -> None:
+        async with asyncio.timeout(START_MAX_S + END_MAX_S):
+            for gateway in self._gateways:
+                await gateway.listens()
+
+    async def _declare(self) -> None:
+        catalogue = self._catalogue()
+        await self._operator.apply(catalogue)
+        for spec in catalogue.client_keys:
+            await self._operator.make_key(spec)
+        stranger = self._tokens.of(STRANGER)
+        self.journal.note("secret", HOST, what="client_key", value=stranger)
+        self.journal.note("secret", HOST, what="prompt", value=CANARY)
+
+    def _catalogue(self) -> Catalogue:
+        return catalogue_of(self._draft, self._tokens)
+
+    def _act(self, kind: str) -> None:
+        number = sum(1 for _ in self.journal.of("catalogue_applied"))
+        work = act(kind, self._operator, self._catalogue(), self._doomed(), number)
+        self.loop.start_on("operator#1", work, name=f"operator {kind}").add_done_callback(report)
+
+    def _doomed(self) -> ClientKeySpec | None:
+        """Give the key that an operator may revoke: the last one, where there are several."""
+        specs = self._catalogue().client_keys
+        return specs[-1] if len(specs) > 1 else None
+
+    def _tell_settings(self) -> None:
+        draft, knobs = self._draft, self._draft.knobs
+        self.journal.note(
+            "world",
+            HOST,
+            seed=str(self._seed.value),
+            scenario=self._scenario,
+            level=draft.level.value,
+            replicas=draft.replicas,
+        )
+        told: dict[str, str | float | bool | None] = {name: getattr(knobs, name) for name in knobs.__slots__}
+        told |= {f"slots:{node.name}": node.slots for node in draft.nodes}
+        told |= {f"keys:{vendor.name}": vendor.keys for vendor in draft.vendors}
+        told |= {f"placements:{key.name}": "|".join(key.placements) for key in draft.keys}
+        told |= {"attempts_max": draft.attempts_max, "placement": draft.placement, "leases_shared": False}
+        for name, value in told.items():
+            self.journal.note("setting", HOST, name=name, value=value)
+
+    def _phase(self, name: str) -> None:
+        self.journal.note("phase", HOST, name=name)
+
+
+async def _all_over(tasks: list[asyncio.Task[None]]) -> None:
+    """Wait for all; the first error of one is raised here."""
+    if tasks:
+        await asyncio.wait(tasks)
+        for task in tasks:
+            if not task.cancelled():
+                task.result()
+
+
+def _settings(draft: Draft) -> GatewaySettings:
+    knobs = draft.knobs
+    engine = EngineSettings(
+        key_window_s=knobs.key_window_s,
+        reverify_s=knobs.reverify_s,
+        refresh_poll_s=knobs.refresh_poll_s,
+        call_total_s=knobs.call_total_s,
+        hold_status_s=knobs.hold_status_s,
+        keepalive_comment_s=knobs.keepalive_comment_s,
+        client_stall_s=knobs.client_stall_s,
+    )
+    return GatewaySettings(engine=engine, drain_delay_s=knobs.drain_delay_s, shutdown_s=knobs.shutdown_s)

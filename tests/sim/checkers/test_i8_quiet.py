@@ -1,0 +1,107 @@
+"""I8: after the healing nothing is left over."""
+
+import pytest
+
+from sim.checkers.i8_quiet import check
+from tests.sim.checkers.story import CLOUD, GATEWAY, Story, said
+
+AT_REST = {
+    "tasks": 5,
+    "connections": 0,
+    "upstream_open": 1,
+    "upstream_idle": 1,
+    "inflight": 0,
+    "leases": 0,
+    "ready": True,
+}
+
+
+def rested(**different: int | bool) -> Story:
+    story = Story().note("host_up", GATEWAY).at(5)
+    story.note("sample", GATEWAY, tasks=5, connections=0, upstream_open=0, buffered_bytes=0, inflight=0)
+    return story.at(400).phase("quiet").note("quiet", GATEWAY, **(AT_REST | different)).over()
+
+
+def test_a_gateway_at_rest_is_right() -> None:
+    assert said(check, rested()) == []
+
+
+@pytest.mark.parametrize(
+    ("different", "why"),
+    [
+        ({"inflight": 1}, "inflight 1"),
+        ({"leases": 2}, "leases 2"),
+        ({"connections": 1}, "connections 1"),
+        ({"upstream_open": 2}, "2 upstream connections, 1 idle"),
+        ({"ready": False}, "not ready"),
+        ({"tasks": 6}, "6 tasks, 5 are enough"),
+    ],
+)
+def test_whatever_is_left_over_is_found(different: dict[str, int | bool], why: str) -> None:
+    assert said(check, rested(**different)) == [f"gw1 is not at rest: {why}"]
+
+
+def test_a_gateway_that_is_starting_says_nothing_about_an_idle_one() -> None:
+    story = rested().at(500).note("host_stopped", GATEWAY, clean=True).at(510)
+    story.note("sample", GATEWAY, tasks=1, connections=0, upstream_open=0, buffered_bytes=0, inflight=0)
+    assert said(check, story) == []
+
+
+def test_a_gateway_that_nobody_saw_at_rest_is_found() -> None:
+    story = rested().note("host_up", "gw2")
+    assert said(check, story) == ["gw2 was not seen at rest"]
+
+
+@pytest.mark.parametrize("name", ["tasks", "connections"])
+def test_what_a_stopped_gateway_left_is_found(name: str) -> None:
+    story = rested().note("left_over", GATEWAY, **({"tasks": 0, "connections": 0} | {name: 3}))
+    assert said(check, story) == [f"gw1 has stopped and left 3 {name}"]
+
+
+def test_a_call_after_the_healing_that_reached_nobody_is_found() -> None:
+    story = Story().phase("quiet").sent().ended(outcome="error", status=503, code="auth_unavailable", text="")
+    assert said(check, story.over()) == ["gw1 asked nobody for it after the healing: error 503 auth_unavailable"]
+
+
+def test_a_call_after_the_healing_that_was_answered_is_right() -> None:
+    assert said(check, Story().phase("quiet").answered().over()) == []
+
+
+def left_at_ten(told_at: float) -> Story:
+    story = Story().sent().begun().asked().at(10).left(how="rst").ended(outcome="left")
+    return story.at(told_at).told(how="left", finished=False)
+
+
+def test_a_target_that_hears_at_once_is_right() -> None:
+    assert said(check, left_at_ten(11)) == []
+
+
+def test_a_target_that_works_on_for_nobody_is_found() -> None:
+    assert said(check, left_at_ten(15)) == [
+        "cloud-a worked until 15.000 s (left), its client left gw1 at 10.000 s"
+    ]
+
+
+def test_a_target_that_works_on_to_its_end_is_found_too() -> None:
+    story = Story().sent().begun().asked().at(10).left().ended(outcome="left").at(15).told()
+    assert len(said(check, story)) == 1
+
+
+def test_a_target_that_never_heard_is_found() -> None:
+    story = Story().sent().begun().asked().at(10).left().ended(outcome="left").at(100).over()
+    assert said(check, story) == ["cloud-a worked until the end, its client left gw1 at 10.000 s"]
+
+
+def test_a_client_that_vanished_tells_nobody() -> None:
+    story = Story().sent().begun().asked().at(10).left(how="vanish").ended(outcome="left").at(70).told(how="left")
+    assert said(check, story) == []
+
+
+def test_word_takes_its_time_through_a_black_hole() -> None:
+    story = Story().sent().begun().asked().at(9).fault("black_hole", CLOUD)
+    assert said(check, story.at(10).left().ended(outcome="left").at(15).told(how="left")) == []
+
+
+def test_a_gateway_that_stands_still_passes_no_word_on() -> None:
+    story = Story().sent().begun().asked().at(9).fault("lag", GATEWAY, amount=6.0)
+    assert said(check, story.at(10).left().ended(outcome="left").at(15).told(how="left")) == []

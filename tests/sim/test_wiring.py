@@ -1,0 +1,117 @@
+"""The world is wired as production is: the same classes, but for the ports that `sim/fakes` stands in for."""
+
+import asyncio
+from collections.abc import Iterator
+from types import FunctionType, MethodType
+
+import pytest
+
+from ktms.adapters.telemetry.access_line import LogFormat
+from ktms.adapters.telemetry.gateway_telemetry import LogSettings
+from ktms.adapters.upstream_http.address_rules import AddressRules
+from ktms.app.assemble import Gateway, GatewaySettings, Ports, assemble
+from ktms.app.production import World as RealWorld
+from ktms.app.production import production
+from ktms.domain.access.keyring import Keyring
+from ktms.domain.access.secret import Secret
+from ktms.domain.snapshot import Snapshot
+from sim.draft import Draft, Level
+from sim.edit import NO_EDIT
+from sim.seed import Seed
+from sim.world import World
+
+STANDS_IN = {
+    "sim.fakes.clock.HostClock": "ktms.adapters.system.clock.SystemClock",
+    "sim.fakes.entropy.SimEntropy": "ktms.adapters.system.entropy.SystemEntropy",
+    "sim.fakes.leases.JournalLeases": "ktms.adapters.memory.lease_store.MemoryLeaseStore",
+    "sim.fakes.ledger.JournalLedger": "ktms.adapters.memory.ledger.MemoryLedger",
+    "sim.fakes.postgres.view.SimCatalogueStore": "ktms.adapters.postgres.catalogue_store.PostgresCatalogueStore",
+    "sim.fakes.postgres.view.SimChangeFeed": "ktms.adapters.postgres.change_feed.PostgresChangeFeed",
+    "sim.fakes.postgres.view.SimKeyStore": "ktms.adapters.postgres.key_store.PostgresKeyStore",
+    "sim.fakes.telemetry.JournalTelemetry": "ktms.adapters.telemetry.gateway_telemetry.GatewayTelemetry",
+}
+"""What a world puts in the place of what, behind the ports and nowhere else."""
+
+
+PORTS = {*STANDS_IN, *STANDS_IN.values()}
+"""What is behind them is their own affair."""
+
+
+def classes_of(root: object) -> set[str]:
+    """Name the classes of ktms and sim that an object reaches: members, closures, containers."""
+    seen: set[int] = set()
+    names: set[str] = set()
+    waiting: list[object] = [root]
+    while waiting:
+        thing = waiting.pop()
+        if id(thing) in seen:
+            continue
+        seen.add(id(thing))
+        kind = type(thing)
+        name = f"{kind.__module__}.{kind.__qualname__}"
+        if name.startswith(("ktms.", "sim.")):
+            names.add(name)
+        if name not in PORTS:
+            waiting.extend(_inside(thing))
+    return names
+
+
+def _inside(thing: object) -> Iterator[object]:
+    if isinstance(thing, dict):
+        yield from thing.values()
+    elif isinstance(thing, list | tuple | set | frozenset):
+        yield from thing
+    elif isinstance(thing, MethodType):
+        yield thing.__self__
+    elif isinstance(thing, FunctionType):
+        yield from (cell.cell_contents for cell in thing.__closure__ or ())
+    elif type(thing).__module__.startswith("ktms."):
+        for kind in type(thing).__mro__:
+            for name in getattr(kind, "__slots__", ()):
+                yield getattr(thing, name, None)
+        yield from getattr(thing, "__dict__", {}).values()
+
+
+async def of_production(keyring: Keyring) -> set[str]:
+    nowhere = RealWorld(
+        database_url=Secret("postgres://nobody@127.0.0.1:1/none"),
+        migrate_url=Secret("postgres://nobody@127.0.0.1:1/none"),
+        keyring=keyring,
+        connections_max=1,
+        address_rules=AddressRules(),
+        log=LogSettings(log_format=LogFormat.JSON, level="error", fd=2),
+    )
+    async with production(nowhere) as real:
+        return classes_of(assemble(real.ports, None, GatewaySettings()))
+
+
+def of_a_world(level: Level, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Look at the gateway of a world at the moment at which it was assembled."""
+    found: list[set[str]] = []
+
+    def looked_at(ports: Ports, snapshot: Snapshot | None, settings: GatewaySettings) -> Gateway:
+        gateway = assemble(ports, snapshot, settings)
+        found.append(classes_of(gateway))
+        return gateway
+
+    monkeypatch.setattr("sim.gateway_host.assemble", looked_at)
+    World(Seed(1), "wiring", Draft(level=level, runs_s=1.0), NO_EDIT, keep_trace=False).run()
+    return found[0]
+
+
+def test_on_the_wire_a_world_differs_from_production_only_behind_the_fakes(
+    keyring: Keyring, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, simulated = asyncio.run(of_production(keyring)), of_a_world(Level.WIRE, monkeypatch)
+    assert real - simulated == set(STANDS_IN.values())
+    assert simulated - real == set(STANDS_IN)
+
+
+def test_at_the_ports_only_the_way_to_targets_differs_besides(
+    keyring: Keyring, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, simulated = asyncio.run(of_production(keyring)), of_a_world(Level.PORTS, monkeypatch)
+    assert {name for name in simulated - real if name not in STANDS_IN} == {
+        "ktms.adapters.memory.upstream.MemoryUpstream",
+        "sim.fakes.port_target.PortTargets",
+    }
