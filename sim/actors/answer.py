@@ -30,6 +30,7 @@ class Answer:
         self.headers: dict[str, str] = {}
         self.events = 0
         self.code = ""
+        self.message = ""
         self.over = False  # complete by its framing
         self.lost = False  # the connection is gone
         self.done = False  # the end mark came
@@ -143,6 +144,7 @@ class Answer:
         error = members.get("error")
         if isinstance(error, dict):
             self.code = str(error.get("code") or error.get("type") or "error")
+            self.message = str(error.get("message") or "")
             return
         if members.get("model"):
             self.models[str(members["model"])] = None

@@ -90,6 +90,7 @@ class _Call:
             route=call.route,
             streamed=call.streamed,
             placement=call.placement,
+            manner=call.manner.name.lower(),
             once=call.once,
         )
         outcome = await self._asked()
@@ -100,6 +101,7 @@ class _Call:
             outcome=outcome,
             status=answer.status,
             code="stale" if stale else answer.code,
+            message=answer.message,
             text=answer.text,
             events=answer.events,
             request_id=answer.headers.get("x-request-id", ""),

@@ -90,7 +90,10 @@ def _is_right(watch: Watch, call: Call) -> bool:
             return call.status == 200 and bool(call.code)
         case "refused" if call.code == STALE and not watch.asked_for.get(call.name):
             return True
-        case "cut" | "refused":
+        case "cut":
+            # One that leaves has a last word for each of its clients, at the second signal too.
+            return call.takes_its_time or watch.host(call.gateway).crashed(call.sent_at, call.over_at)
+        case "refused":
             return call.takes_its_time or watch.host(call.gateway).disturbed(call.sent_at, call.over_at)
         case _:
             return call.left is not None

@@ -41,11 +41,12 @@ PLANTED = (
     ),
     Bug(
         "restart-after-text",
-        "a stream that broke after something visible goes on to the next target",
+        "a stream that an error broke after something visible goes on to the next target",
         Attempts._judge_stream,
         "if relay.visible:",
         "if relay.visible and relay.overflowed:",
         PORTS,
+        seeds_max=400,
     ),
     Bug(
         "broken-stream-ends-well",
@@ -94,7 +95,8 @@ PLANTED = (
         Breaker.failed,
         "self._failures >= FAILURES_MAX",
         "self._failures > FAILURES_MAX",
-        PORTS,
+        "FV5-ports",
+        seeds_max=20,
     ),
     Bug(
         "stampede-of-trials",
@@ -102,7 +104,8 @@ PLANTED = (
         Breaker.admits,
         "if self.state is State.HALF_OPEN or self.opens_in(now) > 0:",
         "if self.state is State.HALF_OPEN:\n        return True\n    if self.opens_in(now) > 0:",
-        PORTS,
+        "FV6-ports",
+        seeds_max=20,
     ),
     Bug(
         "retry-after-unheard",
@@ -158,7 +161,8 @@ PLANTED = (
         Gateway.stop,
         "self._drain.cut()\n",
         "pass\n",
-        PORTS,
+        "fg1-sigterm",
+        seeds_max=20,
     ),
     Bug(
         "record-by-code",
@@ -185,6 +189,7 @@ PLANTED = (
         "if left_s < target.timers.total_s:",
         "if left_s < 0:",
         PORTS,
+        seeds_max=400,
     ),
     Bug(
         "key-in-the-log",

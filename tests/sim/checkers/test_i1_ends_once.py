@@ -103,10 +103,16 @@ def test_an_end_without_a_word_of_a_healthy_gateway_is_found(outcome: str) -> No
     assert len(said(check, story)) == 1
 
 
-@pytest.mark.parametrize("fate", ["host_crashed", "drain_begun"])
-def test_a_gateway_that_dies_or_leaves_may_end_calls_without_a_word(fate: str) -> None:
+@pytest.mark.parametrize(
+    ("fate", "outcome", "complaints"),
+    [("host_crashed", "cut", 0), ("drain_begun", "refused", 0), ("drain_begun", "cut", 1)],
+)
+def test_a_gateway_that_dies_ends_calls_without_a_word_and_one_that_leaves_does_not(
+    fate: str, outcome: str, complaints: int
+) -> None:
     story = Story().note("host_up", GATEWAY).at(10).sent().at(11).note(fate, GATEWAY)
-    assert said(check, story.ended(outcome="cut").over()) == []
+    status = 200 if outcome == "cut" else 0
+    assert len(said(check, story.ended(outcome=outcome, status=status).over())) == complaints
 
 
 def test_a_gateway_that_stood_still_may_refuse() -> None:
