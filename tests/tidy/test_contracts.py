@@ -37,6 +37,8 @@ PLANTED = {
         ("ktms.app.assemble", "ktms.api.admin_grpc"),
     ],
     "product-alone": [("ktms.app.planted", name) for name in ("sim", "chaos", "tests", "release")],
+    "judges-alone": [("sim.journal.fact", "ktms.domain"), ("sim.checkers.marks", "redis")],
+    "sim-floors": [("sim.seed", "sim.draft"), ("sim.fakes.steps", "sim.network"), ("sim.loop", "sim.world")],
     "sim-rooms": [
         ("sim.planted", name)
         for name in ("asyncpg", "grpc", "ktms.api.admin_grpc", "ktms.adapters.postgres", "ktms.app.production")

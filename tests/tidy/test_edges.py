@@ -49,7 +49,7 @@ TECHNOLOGY = {
 }
 """What a room may import besides the standard library and ktms. The first prefix that fits decides."""
 
-WITHOUT_KTMS = ("chaos/", "release/", "sim/journal", "sim/checkers")
+WITHOUT_KTMS = ("chaos/", "release/", "sim/journal", "sim/checkers", "sim/registry")
 """They judge or build the product from outside, so they must not share its code."""
 
 

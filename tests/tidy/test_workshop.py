@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-TARGETS = set("help install up test check bench bench-sim sim swarm chaos release lock proto format".split())  # noqa: SIM905 - one line reads better
+TARGETS = set("help install up test check bench bench-sim sim swarm matrix chaos release lock proto format".split())  # noqa: SIM905 - one line reads better
 NOT_YET = ("chaos", "release")
 PINNED_ACTION = re.compile(r"uses: [\w./-]+@[0-9a-f]{40} # v\d")
 
@@ -39,6 +39,7 @@ def test_ci_calls_the_targets_of_a_person(root: Path) -> None:
     assert [line for line in lines if line.startswith("make")] == [
         "make check",
         "make test",
+        "make matrix",
         "make swarm MINUTES=3",
     ]
 
