@@ -67,7 +67,7 @@ bench: install ## measure cost and latency of the gateway against nginx and othe
 	@[ -e tests/perf/__main__.py ] || { $(call not-yet,the benchmark); }
 	@$(BIN)/python -m tests.perf $(ARGS)
 
-sim: install ## run one simulated world: make sim SEED=1 (SCENARIO=explore-wire for another kind)
+sim: install ## run one simulated world: make sim SEED=1 (SCENARIO=FV3 for another)
 	@$(BIN)/python -m sim run --seed $(or $(SEED),1) $(if $(SCENARIO),--scenario $(SCENARIO)) $(ARGS)
 
 swarm: install ## run random worlds for a while: make swarm MINUTES=3

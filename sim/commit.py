@@ -18,6 +18,9 @@ COMMIT_SIGNS = 12
 GIT_TIMEOUT_S = 10.0
 """A git that hangs, on a share that is away, is as good as none."""
 
+CHANGED = "+"
+"""Stands behind a commit whose tree has changes."""
+
 UNKNOWN = "unknown"
 """Neither a checkout nor an installed release."""
 
@@ -37,7 +40,12 @@ def commit_of(package: Path) -> str:
     if not commit:
         return _release()
     changes = _git(package, "status", "--porcelain", "--", ":/ktms", ":/sim")
-    return f"{commit}+" if changes else commit
+    return commit + CHANGED if changes else commit
+
+
+def same_commit(one: str, other: str) -> bool:
+    """Whether two trees are of one commit, whatever changes they have besides."""
+    return one.removesuffix(CHANGED) == other.removesuffix(CHANGED)
 
 
 def _release() -> str:

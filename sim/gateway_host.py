@@ -31,6 +31,15 @@ def report(task: "asyncio.Task[None]") -> None:
         task.get_loop().call_exception_handler({"message": f"{task.get_name()} failed", "exception": error})
 
 
+def _bury(probe: RedisProbe) -> None:
+    """Take the connections from a dead process's client, which would complain of them when it is collected."""
+    pool = probe._client.connection_pool  # noqa: SLF001 - a corpse has no doors
+    for connection in (*pool._available_connections, *pool._in_use_connections):  # noqa: SLF001 - as above
+        if connection._writer is not None:  # noqa: SLF001 - as above
+            connection._writer.transport.abort()  # noqa: SLF001 - as above
+            connection._writer = None  # noqa: SLF001 - as above
+
+
 @dataclass(frozen=True, slots=True)
 class Made:
     """The ports of one process, and how to count what it holds."""
@@ -77,6 +86,7 @@ class _Process:
         self.over = False
         self.succeeded = False  # another one is to start when this one has gone
         self.signals = 0
+        self.probe: RedisProbe | None = None
 
 
 class GatewayHost:
@@ -152,10 +162,17 @@ class GatewayHost:
             process.over, process.listening = True, False
             self._around.loop.crash(process.incarnation)
             self._around.killed(process.incarnation)
+            if process.probe is not None:
+                _bury(process.probe)
             self._note("host_crashed")
             guests, self._guests = self._guests, {}
             for guest in guests:
                 guest.lost()
+
+    def bury(self) -> None:
+        """Let go of what a process that was not stopped holds: the world is over."""
+        if self._process is not None and self._process.probe is not None and not self._process.over:
+            _bury(self._process.probe)
 
     def signal(self, again_s: float | None = None) -> None:
         """Send SIGTERM, and to the same process another one so much later."""
@@ -215,9 +232,8 @@ class GatewayHost:
         around, gateway = self._around, process.gateway
         telemetry = process.made.ports.telemetry
         works: list[Callable[[], Awaitable[None]]] = [gateway.run]
-        probe = None
         if around.redis_url is not None:
-            probe = RedisProbe(around.redis_url, REDIS_TIMEOUT_S)
+            probe = process.probe = RedisProbe(around.redis_url, REDIS_TIMEOUT_S)
             works.append(watch_redis(probe, telemetry))
         try:
             await gateway.start(self.name, PORT)
@@ -226,8 +242,8 @@ class GatewayHost:
             self._note("host_up")
             await run_until_stopped(gateway, process.stops, works)
         finally:
-            if probe is not None:
-                await probe.close()
+            if process.probe is not None:
+                await process.probe.close()
         process.over, process.listening = True, False
         self._changed.set()
         self._note("drain_over")

@@ -8,6 +8,7 @@ meets a new process. Not here: the other end (`sim/cli/worlds.py`), which worlds
 import asyncio
 import contextlib
 import json
+import re
 import sys
 import tempfile
 import time
@@ -18,7 +19,7 @@ from typing import IO, Self
 from ktms.config.environment import process_environment
 from sim.edit import NO_EDIT, Edit, read_edit
 from sim.outcome import Outcome
-from sim.outcome_row import Told, read_told
+from sim.outcome_row import HUNG, Told, read_told
 
 WORLD_WALL_MAX_S = 60.0
 """What a world may take in real time. The slowest sound ones take a few seconds: this one hangs."""
@@ -34,6 +35,9 @@ LINE_MAX_BYTES = 1 << 26
 
 LAST_WORDS_MAX = 4000
 """How much of the end of its standard error is shown of a process that died."""
+
+TIMEOUT_SAID = re.compile(r"^Timeout \(\d+:\d\d:", re.MULTILINE)
+"""How `faulthandler` begins to say where a process stood that it ends."""
 
 NO_HASH = "-"
 """The hash of a world that never came to one."""
@@ -98,6 +102,7 @@ class Interpreter:
     async def run(self, order: Order) -> Told:
         """Run one world; one that hangs, or takes its process along, comes back as broken."""
         began = time.perf_counter()
+        killed = False
         child = self._child or await self._start()
         assert child.stdin is not None, "it was asked for"
         assert child.stdout is not None, "it was asked for"
@@ -106,12 +111,14 @@ class Interpreter:
                 child.stdin.write(write_order(order).encode() + b"\n")
                 await child.stdin.drain()
                 line = await child.stdout.readline()
-        except (TimeoutError, ConnectionError):
+        except TimeoutError:
+            line, killed = b"", True
+        except ConnectionError:
             line = b""
         if line:
             return read_told(line)
         wall_s = time.perf_counter() - began
-        return Told(_unjudged(order, await self._bury(hung=wall_s > self._wall_max_s), wall_s))
+        return Told(unjudged(order, await self._bury(killed=killed), wall_s))
 
     async def close(self) -> None:
         """End the process, whatever it does; twice is harmless."""
@@ -134,7 +141,7 @@ class Interpreter:
         )
         return self._child
 
-    async def _bury(self, *, hung: bool) -> str:
+    async def _bury(self, *, killed: bool) -> str:
         """Say what became of a process that gave no answer, and let go of it."""
         assert self._child is not None, "it was asked"
         assert self._errors is not None, "it was started"
@@ -142,10 +149,11 @@ class Interpreter:
         await _end(self._child)
         code = self._child.returncode
         self._errors.seek(0)
-        words = self._errors.read().decode(errors="replace").strip()[-LAST_WORDS_MAX:]
+        words = self._errors.read().decode(errors="replace").strip()
         await self.close()
-        said = f"hung: no end within {self._wall_max_s:g} s" if hung else f"died: exit code {code}"
-        return f"{said}\n{words}".strip()
+        hung = killed or TIMEOUT_SAID.search(words) is not None
+        said = no_end(self._wall_max_s) if hung else f"died: exit code {code}"
+        return f"{said}\n{words[-LAST_WORDS_MAX:]}".strip()
 
 
 async def _gone(child: asyncio.subprocess.Process) -> None:
@@ -162,7 +170,13 @@ async def _end(child: asyncio.subprocess.Process) -> None:
     await child.communicate()
 
 
-def _unjudged(order: Order, why: str, wall_s: float) -> Outcome:
+def no_end(wall_max_s: float) -> str:
+    """Say that a world hangs."""
+    return f"{HUNG}: no end within {wall_max_s:g} s"
+
+
+def unjudged(order: Order, why: str, wall_s: float) -> Outcome:
+    """Give the outcome of a world that never came to its end, and so has no hash."""
     return Outcome(
         scenario=order.scenario,
         seed=order.seed,

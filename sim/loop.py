@@ -29,8 +29,8 @@ STARTS_AT = 1000.0
 NOISE_MIN_S, NOISE_MAX_S = 2e-6, 52e-6
 """How much later a step of a task comes when noise strikes."""
 
-TURNS_MAX = 200_000
-"""Rounds of callbacks at one instant before the loop says that time stands still."""
+TURNS_MAX = 500_000
+"""Rounds of callbacks within one second before the loop says that time stands still: noise moves it a little."""
 
 TASKS_MIN = 256
 """Tasks of a host that are kept before the ended ones are swept out."""
@@ -68,6 +68,7 @@ class VirtualLoop(KernellessLoop):
         self._noise = noise
         self._now = STARTS_AT
         self._turns = 0
+        self._counted_since = STARTS_AT
         self._numbers = 0
         self._halting = False
         self._queue: deque[Step | Timer] = deque()
@@ -208,10 +209,11 @@ class VirtualLoop(KernellessLoop):
             timers.pop()
         if not self._queue and not self._halting:
             if not heap:
-                raise Deadlock(self._report("nothing can ever run again"))
+                raise Deadlock(self.report("nothing can ever run again"))
             if heap[0][0] > self._now:
                 self._now = heap[0][0]
-                self._turns = 0
+                if self._now - self._counted_since >= 1.0:
+                    self._counted_since, self._turns = self._now, 0
         while heap and heap[0][0] <= self._now:
             timer = timers.pop()
             if not timer.off:
@@ -220,7 +222,7 @@ class VirtualLoop(KernellessLoop):
                     self._trace.fired(timer.at)
         self._turns += 1
         if self._turns > TURNS_MAX:
-            raise Standstill(self._report("time does not move"))
+            raise Standstill(self.report("time does not move"))
 
     # Tasks and futures.
 
@@ -252,7 +254,8 @@ class VirtualLoop(KernellessLoop):
         error = context.get("exception")
         self.unhandled.append(Unhandled(self._now, HOST.get(), str(context.get("message")), error))
 
-    def _report(self, what: str) -> str:
+    def report(self, what: str) -> str:
+        """Say what is the matter, when, and where every task of the living waits."""
         lines = [f"{what}, at {self._now!r}; tasks:"]
         for host, tasks in self._tasks.items():
             if host not in self._dead:

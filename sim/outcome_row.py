@@ -10,8 +10,11 @@ from sim.edit import read_edit
 from sim.journal.fact import Fact
 from sim.outcome import Outcome
 
-BROKEN_CODE = re.compile(r"[^:(\n]+(?:: \w+)?")
-"""What broke a world, without what differs from run to run: "Deadlock: nothing", "the world broke: KeyError"."""
+BROKEN_CODE = re.compile(r"(?:the world broke: )?([^:(\n]+(?:: \w+(?=[:(]))?)")
+"""What broke a world, without what differs from run to run: "Deadlock", "KeyError"."""
+
+HUNG = "hung"
+"""How the reason begins of a world that did not end within its time; it is its code, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +78,11 @@ def read_told(text: str | bytes) -> Told:
 
 
 def first_code(outcome: Outcome) -> str:
-    """Give what a run failed by: the code of its first violation, or why it broke; empty for a sound run."""
+    """Give what a run failed by: the code of its first violation, `hung`, `broken (why)`; empty if it is sound."""
     if outcome.broken:
         found = BROKEN_CODE.match(outcome.broken)
-        return found[0] if found else outcome.broken.splitlines()[0]
+        why = found[1] if found else outcome.broken.splitlines()[0]
+        return why if why == HUNG else f"broken ({why})"
     if outcome.violations:
         return outcome.violations[0].split()[0].rstrip(":")
     return ""

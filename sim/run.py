@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from sim.checkers.judges import CheckerBroken, judge
 from sim.checkers.marks import hit
 from sim.draft import Draft
+from sim.draft_rules import complaints
 from sim.edit import NO_EDIT, Edit
 from sim.journal.journal import Journal
 from sim.loop import Deadlock, Standstill
@@ -38,12 +39,23 @@ def drawn(scenario: Scenario, seed: int) -> tuple[Seed, Draft]:
     return root, scenario.draft(root)
 
 
+def _drafted(scenario: Scenario, seed: int) -> tuple[Seed, Draft, str]:
+    """Draw a world; the third value says what is wrong with it, empty where nothing is."""
+    try:
+        root, draft = drawn(scenario, seed)
+    except Exception as error:  # noqa: BLE001 - the boundary: a scenario's own mistake is an outcome too
+        return Seed(seed), Draft(), f"the draft of scenario {scenario.id!r} threw {_told(error)}"
+    wrong = "; ".join(complaints(draft))
+    return root, draft, wrong and f"the draft of scenario {scenario.id!r} is wrong: {wrong}"
+
+
 def run(scenario: Scenario, seed: int, edit: Edit = NO_EDIT, *, keep_trace: bool = False) -> Run:
     """Run one world in this process."""
     began_at = time.perf_counter()
-    root, draft = drawn(scenario, seed)
+    root, draft, wrong = _drafted(scenario, seed)
     world = World(root, scenario.id, draft, edit, keep_trace=keep_trace)
-    broken = _ran(world)
+    broken = wrong or _ran(world)
+    world.loop.close()
     simulated_s = world.loop.time() - world.started_at
     violations: tuple[str, ...] = ()
     if not broken:
@@ -85,14 +97,16 @@ def _ran(world: World) -> str:
 
 
 def _judged(world: World, scenario: Scenario) -> tuple[tuple[str, ...], str]:
-    for name in sorted(set(scenario.active(world.journal))):
-        world.journal.note("fault_active", "judge", id=name, target="")
-    for name in sorted(set(scenario.seen(world.journal))):
-        world.journal.note("behaviour_seen", "judge", id=name)
     try:
-        found = [f"{one.code} {one.what}" for one in judge(world.journal)]
+        for name in sorted(set(scenario.active(world.journal))):
+            world.journal.note("fault_active", "judge", id=name, target="")
+        for name in sorted(set(scenario.seen(world.journal))):
+            world.journal.note("behaviour_seen", "judge", id=name)
+        found = [str(one) for one in judge(world.journal)]
     except CheckerBroken as error:
         return (), str(error)
+    except Exception as error:  # noqa: BLE001 - the boundary: a scenario's own mistake says nothing about the world
+        return (), f"what scenario {scenario.id!r} reads threw {_told(error)}"
     shown = {fact.text("id") for fact in world.journal.of("behaviour_seen")}
     active = {fact.text("id") for fact in world.journal.of("fault_active")}
     for name in scenario.proves:

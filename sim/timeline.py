@@ -1,17 +1,40 @@
 """A run as people read it: one line per event, when, where and what, with calls and faults told apart.
 
 Without `everything` only what a story needs is told: phases, faults, hosts, calls and their exchanges, what an
-operator did, what failed. Times count from the first fact. Not here: colours and columns (`sim/cli`).
+operator did, what failed; leases where an invariant was violated. What repeats is folded into its first line.
+Violations stand at their second. Times count from the first fact. Not here: colours and columns (`sim/cli`).
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from sim.journal.fact import Fact
 
 TEXT_MAX = 60
 """Signs of a text that are shown; what is said of it is how long it was."""
+
+REPEATS_MIN = 2
+"""Repeats that are folded: a single one takes no more room as it is."""
+
+VIOLATED_AT = re.compile(r"\S+ at (\d+(?:\.\d+)?) s\b")
+"""How a violation says when it was."""
+
+AT_DIGITS = 3
+"""As many digits of a second as it says."""
+
+NO_TIME = math.inf
+"""When a violation was that says nothing about it."""
+
+JUDGE = "judge"
+"""The host of violations."""
+
+LEASES = frozenset({"lease_taken", "lease_released"})
+
+HAPPENINGS = frozenset({"dependency_failed", "keys_asked", "lease_refused", "log"})
+"""Kinds of which one says nothing about another; one of any other tells of a state, and ends the former."""
 
 GOOD_OUTCOMES = frozenset({"whole", "done"})
 
@@ -23,6 +46,7 @@ class Tone(Enum):
     CALL = "call"
     FAULT = "fault"
     WRONG = "wrong"  # something did not go well; often rightly so
+    VIOLATED = "violated"
     PLAIN = "plain"
 
 
@@ -36,8 +60,14 @@ class Event:
     text: str
 
 
-def events(facts: Iterable[Fact], *, everything: bool = False) -> Iterator[Event]:
-    """Tell a run."""
+def events(facts: Iterable[Fact], violations: Sequence[str] = (), *, everything: bool = False) -> Iterator[Event]:
+    """Tell a run; violations as an outcome has them, and one that names no time comes last."""
+    told = _told_of(facts, everything=everything, leases=bool(violations))
+    return _with_violations((event for _, event in told) if everything else _folded(told), violations)
+
+
+def _told_of(facts: Iterable[Fact], *, everything: bool, leases: bool) -> Iterator[tuple[str, Event]]:
+    """Give what is worth a line, each with its kind of fact."""
     began: float | None = None
     ready: dict[str, object] = {}
     for fact in facts:
@@ -48,11 +78,63 @@ def events(facts: Iterable[Fact], *, everything: bool = False) -> Iterator[Event
                 continue
             ready[fact.host] = seen
         told = STORY.get(fact.kind)
-        if told is None and not everything:
+        plain = everything or (leases and fact.kind in LEASES)
+        if told is None and not plain:
             continue
         tone, text = (Tone.PLAIN, _plain(fact)) if told is None else told(fact)
         if text or everything:
-            yield Event(fact.at - began, fact.host, tone, text or _plain(fact))
+            yield fact.kind, Event(fact.at - began, fact.host, tone, text or _plain(fact))
+
+
+@dataclass(slots=True)
+class _Repeats:
+    """A line, and how often it came again until when."""
+
+    line: Event
+    count: int = 0
+    until_s: float = 0.0
+
+
+def _folded(told: Iterable[tuple[str, Event]]) -> Iterator[Event]:
+    """Tell a line of a host that comes again and again once, as long as no phase and no fault comes between."""
+    lines: list[tuple[Event, _Repeats]] = []
+    running: dict[tuple[str, str], dict[str, _Repeats]] = {}
+    for kind, event in told:
+        if event.tone in {Tone.PHASE, Tone.FAULT}:
+            running.clear()
+        of_kind = running.setdefault((kind, event.host), {})
+        repeats = of_kind.get(event.text)
+        if repeats is None:
+            if kind not in HAPPENINGS:
+                of_kind.clear()
+            repeats = of_kind[event.text] = _Repeats(event)
+        else:
+            repeats.count += 1
+            repeats.until_s = event.at_s
+        lines.append((event, repeats))
+    for event, repeats in lines:
+        if repeats.count < REPEATS_MIN:
+            yield event
+        elif event is repeats.line:
+            yield replace(event, text=f"{event.text} … {repeats.count} more until {repeats.until_s:.1f} s")
+
+
+def _with_violations(told: Iterable[Event], violations: Sequence[str]) -> Iterator[Event]:
+    """Put each violation behind what happened up to then."""
+    waiting = sorted(map(_violation, violations), key=lambda event: event.at_s)
+    last_s = 0.0
+    for event in told:
+        while waiting and waiting[0].at_s < round(event.at_s, AT_DIGITS):
+            yield waiting.pop(0)
+        yield event
+        last_s = event.at_s
+    for event in waiting:
+        yield replace(event, at_s=last_s) if event.at_s == NO_TIME else event
+
+
+def _violation(text: str) -> Event:
+    found = VIOLATED_AT.match(text)
+    return Event(float(found[1]) if found else NO_TIME, JUDGE, Tone.VIOLATED, f"!! {text}")
 
 
 def _plain(fact: Fact) -> str:

@@ -10,7 +10,7 @@ import asyncio
 from ktms.app.assemble import GatewaySettings
 from ktms.domain.catalogue import Catalogue, ClientKeySpec
 from ktms.engine.settings import EngineSettings
-from sim.actors.caller import Means, make
+from sim.actors.caller import GRACE_S, Means, make
 from sim.actors.request import CANARY
 from sim.catalogue import STRANGER, catalogue_of, tokens_of
 from sim.draft import CallDraft, Draft, Level, Manner
@@ -24,7 +24,7 @@ from sim.fleet import Fleet
 from sim.gateway_host import GatewayHost, Surroundings, report
 from sim.ground import ground
 from sim.journal.journal import Journal
-from sim.loop import VirtualLoop
+from sim.loop import Deadlock, VirtualLoop
 from sim.operators import Watch, act
 from sim.process import ProcessParts, make_ports
 from sim.seed import Seed
@@ -58,8 +58,9 @@ class World:
         self._edit = edit
         self.trace = Trace(keep=keep_trace)
         self.loop = VirtualLoop(seed.chance("noise"), self.trace, noise=self._draft.knobs.noise)
-        self.journal = Journal(self.loop.time)
         self.started_at = self.loop.time()
+        self._gateways: tuple[GatewayHost, ...] = ()
+        self.journal = Journal(lambda: self.loop.time() - self.started_at)
 
     def run(self) -> None:
         """Run it to its end.
@@ -72,6 +73,8 @@ class World:
             try:
                 self.loop.run_until_complete(self._live())
             finally:
+                for gateway in self._gateways:
+                    gateway.bury()
                 self.loop.close()
 
     @property
@@ -185,7 +188,7 @@ class World:
         self._phase("heal")
         self._injector.heal()
         await self._operator.mend()
-        await _all_over(calls)
+        await self._all_ended(calls)
         samples.cancel()
 
     async def _quiet(self) -> None:
@@ -198,7 +201,7 @@ class World:
             self._start(LAST_CALL + number, CallDraft(at_s=0.0, gateway=number), now)
             for number in range(len(self._gateways))
         ]
-        await _all_over(last)
+        await self._all_ended(last)
         self._clients.close()
         await asyncio.sleep(1.0)
         for gateway in self._gateways:
@@ -215,6 +218,23 @@ class World:
         await asyncio.sleep(1.0)
         for gateway in self._gateways:
             gateway.left_over()
+
+    async def _all_ended(self, calls: list[asyncio.Task[None]]) -> None:
+        """Wait until every call has ended.
+
+        Raises:
+            Deadlock: some never will: a client waits, takes its time and asks again, and then it gives up.
+        """
+        knobs = self._draft.knobs
+        each_s = knobs.call_total_s + knobs.client_stall_s + 2 * GRACE_S
+        repeats_max = max((call.after for call in self._draft.calls if call.manner is Manner.RETRIES), default=0)
+        slowest_s = max((call.after * call.tokens for call in self._draft.calls), default=0.0)
+        try:
+            async with asyncio.timeout(each_s * (repeats_max + 2) + slowest_s):
+                await _all_over(calls)
+        except TimeoutError as error:
+            left = ", ".join(task.get_name() for task in calls if not task.done())
+            raise Deadlock(self.loop.report(f"these have not ended long after the healing: {left}")) from error
 
     def _start(self, number: int, call: CallDraft, begins_at: float) -> asyncio.Task[None]:
         host = f"client-{number}" if call.manner is Manner.VANISHES else "client"

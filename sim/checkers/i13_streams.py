@@ -15,6 +15,9 @@ from sim.journal.watch import Watch, watch_of
 CODE = "I13"
 TITLE = "a stream is one target's text, in order, with a true end"
 
+PARTING_CHARS = 12
+"""How much is shown from where two texts part."""
+
 SHOWN_CHARS = 40
 
 COMPLETE = frozenset({"whole", "done"})
@@ -46,7 +49,7 @@ def _one_targets_text(watch: Watch, call: Call) -> Iterator[Violation]:
         return
     if any(exchange.told is None for exchange in exchanges):
         return  # what it has said by now nobody knows
-    what = f"{call.outcome} with {_shown(call.text)}, but {_told(exchanges)}"
+    what = f"{call.outcome} with {_shown(call.text)}, but {_told(exchanges)}{_parting(call, exchanges)}"
     yield Violation(CODE, call.over_at, what, call.name)
 
 
@@ -57,6 +60,24 @@ def _is_source(call: Call, exchange: Exchange, *, complete: bool) -> bool:
     if not complete:
         return said.startswith(call.text)
     return said == call.text and exchange.says("finished")
+
+
+def _parting(call: Call, exchanges: list[Exchange]) -> str:
+    """Say where the client's text parts from that of the target which it follows longest."""
+    texts = [one.told.text("text") for one in exchanges if one.told is not None]
+    if not texts:
+        return ""
+    at, said = max((_alike(call.text, said), said) for said in texts)
+    if call.text == said:
+        return ""
+    ours, theirs = call.text[at : at + PARTING_CHARS], said[at : at + PARTING_CHARS]
+    return f"; they part at character {at}: {ours!r}, {theirs!r}"
+
+
+def _alike(one: str, other: str) -> int:
+    """Count the characters that two texts begin with alike."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (mine, yours) in pairs if mine != yours), min(len(one), len(other)))
 
 
 def _told(exchanges: list[Exchange]) -> str:

@@ -13,5 +13,5 @@ class Violation:
     call: str = ""
 
     def __str__(self) -> str:
-        about = f" call {self.call}:" if self.call else ""
-        return f"{self.code} at {self.at:.3f} s:{about} {self.what}"
+        about = f", call {self.call}" if self.call else ""
+        return f"{self.code} at {self.at:.3f} s{about}: {self.what}"

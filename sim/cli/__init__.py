@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 try:
     from sim.cli.root import main as group
@@ -11,7 +12,13 @@ except ModuleNotFoundError as error:
         raise  # ours is missing: a broken release, not a missing extra
 
     def _main() -> None:
-        sys.exit(f"ktms-sim: the command needs the package {MISSING}: run pip install 'ktms[server]'")
+        sys.exit(f"ktms-sim: the command needs the package {MISSING}: {_remedy()}")
+
+    def _remedy() -> str:
+        here = Path(".venv")
+        if here.is_dir() and here.resolve() != Path(sys.prefix).resolve():
+            return "run .venv/bin/python -m sim, or first . .venv/bin/activate"
+        return "run pip install 'ktms[server]'"
 
     main: Callable[[], object] = _main
 else:

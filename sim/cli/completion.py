@@ -3,9 +3,7 @@
 import click
 from click.shell_completion import get_completion_class
 
-from sim.cli.example import example
-
-PROGRAM = "ktms-sim"
+from sim.cli.example import PROGRAM, example
 
 VARIABLE = "_KTMS_SIM_COMPLETE"
 """How the script asks us for words; click's own form of the name."""

@@ -11,6 +11,8 @@ from sim.cli.inputs import EXPLORE, PLAN, SCENARIO, SEED
 from sim.cli.run import HASH_SEEDS
 from sim.cli.screen import put, put_json
 from sim.cli.verdict import BROKEN
+from sim.cli.watched import WALL
+from sim.commit import commit_here
 from sim.divergence import Divergence, first_divergence, read_facts, read_records
 from sim.edit import Edit
 from sim.interpreter import NO_HASH, Interpreter, Order
@@ -21,17 +23,18 @@ from sim.trace import Record
 
 @click.command(
     epilog=example(
-        "ktms-sim diverge --seed 42 --scenario explore",
+        "ktms-sim diverge --seed 42 --scenario explore-ports",
         "# with the plan of a line",
-        "ktms-sim diverge --seed 42 --scenario explore --plan eJ…",
+        "ktms-sim diverge --seed 42 --scenario explore-ports --plan eJ…",
     )
 )
 @click.option("--seed", type=SEED, required=True, help="The seed that decides everything, as in 42 or 0x2a.")
 @click.option("--scenario", type=SCENARIO, default=EXPLORE, show_default=True, help="Which kind of world.")
 @click.option("--plan", type=PLAN, default="-", help="The word plan=… of a line: what to change in the world.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@WALL
 @click.pass_context
-def diverge(ctx: click.Context, *, seed: int, scenario: Scenario, plan: Edit, as_json: bool) -> None:
+def diverge(ctx: click.Context, *, seed: int, scenario: Scenario, plan: Edit, as_json: bool, wall: float) -> None:
     """Run a world in two processes with other hash seeds, and show the first record that differs.
 
     Exit codes: 0 alike, 3 they part (or one broke before its end).
@@ -41,7 +44,7 @@ def diverge(ctx: click.Context, *, seed: int, scenario: Scenario, plan: Edit, as
             Order(scenario.id, seed, plan, f"{folder}/trace-{number}", f"{folder}/journal-{number}")
             for number in HASH_SEEDS
         ]
-        first, second = asyncio.run(_both(orders))
+        first, second = asyncio.run(_both(orders, wall))
         parting, where = _parting(orders)
     if as_json:
         put_json(_row(first, second, parting, where))
@@ -50,11 +53,11 @@ def diverge(ctx: click.Context, *, seed: int, scenario: Scenario, plan: Edit, as
     ctx.exit(0 if _alike(first, second) and parting is None else BROKEN)
 
 
-async def _both(orders: list[Order]) -> tuple[Outcome, Outcome]:
+async def _both(orders: list[Order], wall: float) -> tuple[Outcome, Outcome]:
     # One after the other: records of a long world fill the memory of a process.
     outcomes = []
     for number, order in zip(HASH_SEEDS, orders, strict=True):
-        async with Interpreter(number) as interpreter:
+        async with Interpreter(number, wall) as interpreter:
             outcomes.append((await interpreter.run(order)).outcome)
     first, second = outcomes
     return first, second
@@ -75,6 +78,7 @@ def _put(first: Outcome, second: Outcome, parting: Divergence | None, where: str
     for outcome in (first, second):
         if outcome.broken:
             put(f"a run broke: {outcome.broken}", "red")
+            put(outcome.line(commit_here()))
     if parting is None:
         alike = _alike(first, second)
         put(f"alike: {first.hash}" if alike else f"{first.hash}, then {second.hash}", "green" if alike else "red")

@@ -1,12 +1,14 @@
 """What people hand in: seeds, scenarios, plans, lines. What is wrong is said in one line, with exit code 2."""
 
 import difflib
+from pathlib import Path
 from typing import IO
 
 import click
 from click.shell_completion import CompletionItem
 
-from sim.commit import commit_here
+from sim.cli.example import program
+from sim.commit import commit_here, same_commit
 from sim.edit import Edit, read_edit
 from sim.faults.plan import PlanInvalid
 from sim.replay_line import LineInvalid, ReplayLine, read_line
@@ -28,17 +30,21 @@ class BadInput(click.ClickException):
 
 
 def scenario_called(name: str) -> Scenario:
-    """Find a scenario.
+    """Find a scenario, whichever letters of its id are capitals.
 
     Raises:
         BadInput: there is none of this id.
     """
-    found = SCENARIOS.get(name)
+    ids = {each.casefold(): each for each in SCENARIOS}
+    found = ids.get(name.casefold())
     if found is None:
-        near = difflib.get_close_matches(name, SCENARIOS, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(near)}?" if near else "`ktms-sim list` names them all"
-        raise BadInput(f"there is no scenario {name!r}: {hint}")
-    return found
+        begun = [each for each in ids if name and each.startswith(name.casefold())]
+        near = [ids[each] for each in begun or difflib.get_close_matches(name.casefold(), ids, n=3, cutoff=0.5)]
+        hint = f"did you mean {' or '.join(near)}?" if near else f"`{program()} list` names them all"
+        raise BadInput(
+            f"there is no scenario {name!r}: {hint} (a new file is named in sim/scenarios/catalogue.py)"
+        )
+    return SCENARIOS[found]
 
 
 def line_given(words: tuple[str, ...], *, anyway: bool) -> tuple[ReplayLine, Scenario]:
@@ -54,9 +60,24 @@ def line_given(words: tuple[str, ...], *, anyway: bool) -> tuple[ReplayLine, Sce
     here = commit_here()
     if line.commit != here and not anyway:
         raise BadInput(
-            f"the line is of commit {line.commit}, this tree is {here}: check out that one, or add --anyway"
+            "the same commit, but this tree (or that one) has changes of its own: --anyway runs it"
+            if same_commit(line.commit, here)
+            else f"the line is of commit {line.commit}, this tree is {here}: check out that one, or add --anyway"
         )
     return line, scenario_called(line.scenario)
+
+
+def writable(path: Path) -> Path:
+    """Make sure that a file can be written, before the work is done of which it is to tell.
+
+    Raises:
+        BadInput: it cannot.
+    """
+    try:
+        path.open("ab").close()
+    except OSError as error:
+        raise BadInput(f"{path} cannot be written: {error.strerror}") from error
+    return path
 
 
 class SeedType(click.ParamType[int]):
@@ -89,7 +110,7 @@ class ScenarioType(click.ParamType[Scenario]):
         return [
             CompletionItem(name, help=scenario.title)
             for name, scenario in SCENARIOS.items()
-            if name.startswith(incomplete)
+            if name.casefold().startswith(incomplete.casefold())
         ]
 
 
@@ -107,8 +128,25 @@ class PlanType(click.ParamType[Edit]):
             raise BadInput(str(error)) from error
 
 
+class FileType(click.ParamType[Path]):
+    """A file that will be written."""
+
+    name = "file"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Make sure that it can be."""
+        del param, ctx
+        return writable(Path(str(value)))
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Leave it to the shell."""
+        del ctx, param
+        return [CompletionItem(incomplete, type="file")]
+
+
 SEED = SeedType()
 SCENARIO = ScenarioType()
 PLAN = PlanType()
+FILE = FileType()
 EXPLORE = "explore"
 """The scenario of who names none."""

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import click
 
-from sim import run as worlds
-from sim.cli.example import example
-from sim.cli.inputs import EXPLORE, PLAN, SCENARIO, SEED
+from sim.cli.example import example, program
+from sim.cli.inputs import EXPLORE, FILE, PLAN, SCENARIO, SEED, BadInput
 from sim.cli.screen import put, put_json, say
 from sim.cli.story import put_story
 from sim.cli.verdict import BROKEN, code_of, put_outcome
+from sim.cli.watched import WALL, watched
 from sim.commit import commit_here
 from sim.edit import Edit
 from sim.interpreter import NO_HASH, Interpreter, Order
@@ -25,7 +25,7 @@ HASH_SEEDS = (1, 2)
 
 @click.command(
     epilog=example(
-        "ktms-sim run --seed 42 --scenario explore",
+        "ktms-sim run --seed 42 --scenario explore-ports",
         "# does it repeat? and what happened?",
         "ktms-sim run --seed 42 --twice",
         "ktms-sim run --seed 42 --timeline --journal facts.jsonl",
@@ -37,9 +37,11 @@ HASH_SEEDS = (1, 2)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--twice", is_flag=True, help="Run it in two fresh processes and compare the hashes.")
 @click.option("--timeline", is_flag=True, help="Tell what happened, line by line.")
-@click.option("--journal", type=click.Path(path_type=Path), help="File that takes all facts, as lines of JSON.")
+@click.option("--all", "everything", is_flag=True, help="Tell every fact: a timeline that leaves out nothing.")
+@click.option("--journal", type=FILE, help="File that takes all facts, as lines of JSON.")
+@WALL
 @click.pass_context
-def run(
+def run(  # noqa: PLR0913 - one for each option
     ctx: click.Context,
     *,
     seed: int,
@@ -48,7 +50,9 @@ def run(
     as_json: bool,
     twice: bool,
     timeline: bool,
+    everything: bool,
     journal: Path | None,
+    wall: float,
 ) -> None:
     """Run one world and judge it.
 
@@ -56,13 +60,13 @@ def run(
     """
     commit = commit_here()
     if twice:
-        first, second = asyncio.run(_twice(Order(scenario.id, seed, plan)))
+        first, second = asyncio.run(_twice(Order(scenario.id, seed, plan), wall))
         ctx.exit(_agreed(first, second, commit, as_json=as_json))
-    done = worlds.run(scenario, seed, plan)
+    done = watched(scenario, seed, plan, wall, as_json=as_json)
     if journal is not None:
         write_journal(journal, done.journal)
-    if timeline and not as_json:
-        put_story(done.journal)
+    if (timeline or everything) and not as_json:
+        put_story(done.journal, done.outcome.violations, everything=everything)
     if as_json:
         put_json(row_of(done.outcome, commit))
     else:
@@ -74,18 +78,18 @@ def write_journal(path: Path, journal: Journal) -> None:
     """Write all facts as lines of JSON.
 
     Raises:
-        click.FileError: the file cannot be written.
+        BadInput: the file cannot be written.
     """
     try:
         path.write_text("".join(f"{line}\n" for line in journal.lines()), encoding="utf-8")
     except OSError as error:
-        raise click.FileError(str(path), error.strerror) from error
+        raise BadInput(f"{path} cannot be written: {error.strerror}") from error
 
 
-async def _twice(order: Order) -> tuple[Outcome, Outcome]:
+async def _twice(order: Order, wall: float) -> tuple[Outcome, Outcome]:
     async with (
-        Interpreter(HASH_SEEDS[0]) as one,
-        Interpreter(HASH_SEEDS[1]) as other,
+        Interpreter(HASH_SEEDS[0], wall) as one,
+        Interpreter(HASH_SEEDS[1], wall) as other,
         asyncio.TaskGroup() as group,
     ):
         runs = [group.create_task(interpreter.run(order)) for interpreter in (one, other)]
@@ -104,5 +108,5 @@ def _agreed(first: Outcome, second: Outcome, commit: str, *, as_json: bool) -> i
     if alike or NO_HASH in {first.hash, second.hash}:
         return max(code_of(first), code_of(second))
     say(f"the world does not repeat: {first.hash}, then {second.hash}", "red")
-    say(f"see where: ktms-sim diverge --seed {first.seed} --scenario {first.scenario}")
+    say(f"see where: {program()} diverge --seed {first.seed} --scenario {first.scenario}")
     return BROKEN

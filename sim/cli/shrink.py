@@ -9,11 +9,12 @@ from sim.cli.example import example
 from sim.cli.inputs import BadInput, line_given
 from sim.cli.screen import put, put_json, say
 from sim.cli.verdict import put_complaints
+from sim.cli.watched import WALL
 from sim.commit import commit_here
 from sim.edit import Edit
 from sim.interpreter import Interpreter, Order
 from sim.outcome import Outcome
-from sim.outcome_row import first_code, row_of
+from sim.outcome_row import HUNG, first_code, row_of
 from sim.scenarios.scenario import Scenario
 from sim.seed import Seed
 from sim.shrink import Shrunk, Step
@@ -22,17 +23,14 @@ from sim.shrink import shrink as search
 ATTEMPTS = 500
 """Worlds run at most: a minute or two for most, and little is gained after them."""
 
-SHRINK_WALL_MAX_S = 30.0
-"""What a world may take while shrinking: where hanging is the failure, every attempt costs this."""
-
 TOLD_EVERY = 25
 """Attempts between two lines of progress in a log."""
 
 
 @click.command(
     epilog=example(
-        "ktms-sim shrink 'KTMS_SIM=… seed=42 scenario=explore plan=- hash=…'",
-        "ktms-sim shrink --tries 2000 'KTMS_SIM=… seed=42 scenario=explore plan=- hash=…'",
+        "ktms-sim shrink 'KTMS_SIM=… seed=42 scenario=explore-ports plan=- hash=…'",
+        "ktms-sim shrink --tries 2000 'KTMS_SIM=… seed=42 scenario=explore-ports plan=- hash=…'",
     )
 )
 @click.argument("line", nargs=-1, required=True)
@@ -41,15 +39,16 @@ TOLD_EVERY = 25
 )
 @click.option("--anyway", is_flag=True, help="Take a line of another commit nevertheless.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-def shrink(*, line: tuple[str, ...], attempts: int, anyway: bool, as_json: bool) -> None:
+@WALL
+def shrink(*, line: tuple[str, ...], attempts: int, anyway: bool, as_json: bool, wall: float) -> None:
     """Leave out of the world of a LINE what its failure does not need, and print the smaller line.
 
     Faults first, then their size, then calls, then the noise; what is kept fails with the same code as before.
-    Ctrl-C gives the smallest so far.
+    Ctrl-C gives the smallest so far. Where hanging is the failure, each attempt costs the whole of --wall.
     """
     told, scenario = line_given(line, anyway=anyway)
     with asyncio.Runner() as runner:
-        interpreter = Interpreter(0, SHRINK_WALL_MAX_S)
+        interpreter = Interpreter(0, wall)
         smallest = _Smallest(runner, interpreter, scenario, told.seed)
         try:
             found = smallest.find(told.edit, attempts)
@@ -80,7 +79,10 @@ class _Smallest:
         if self.outcome.ok:
             raise BadInput("the world of this line does not fail here: there is nothing to make smaller")
         drawn = self._scenario.draft(Seed(self._seed).child(self._scenario.id))
-        say(f"it fails with {first_code(self.outcome)!r}; looking for the smallest world that does")
+        code = first_code(self.outcome)
+        say(f"it fails with {code!r}; looking for the smallest world that does")
+        if code == HUNG:
+            say(self.outcome.broken)
         try:
             return search(drawn, edit, self._fails, attempts_max=attempts_max, heard=self._heard)
         except KeyboardInterrupt:

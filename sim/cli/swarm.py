@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 import time
+from collections import Counter
 from contextlib import AsyncExitStack
 
 import click
@@ -12,14 +13,15 @@ from sim.cli.inputs import SCENARIO, SEED
 from sim.cli.pace import Pace
 from sim.cli.screen import put_json, say
 from sim.cli.swarm_summary import put_summary, summary_row
-from sim.cli.verdict import BROKEN, OK, VIOLATED
+from sim.cli.verdict import BROKEN, INTERRUPTED, OK, VIOLATED
+from sim.cli.watched import WALL
 from sim.commit import commit_here
-from sim.interpreter import WORLD_WALL_MAX_S, Interpreter
+from sim.interpreter import Interpreter
 from sim.scenarios.scenario import Scenario
 from sim.swarm import Bounds, Tally, orders
 from sim.swarm import swarm as run_swarm
 
-TURN = ("explore", "explore", "explore", "explore-wire")
+TURN = ("explore-ports", "storm", "explore-ports", "explore")
 """Which worlds follow each other where nobody says which: those over HTTP take several times as long."""
 
 MINUTES = 3.0
@@ -27,9 +29,6 @@ MINUTES = 3.0
 
 START_BITS = 48
 """A start is drawn from so many bits: enough that no two swarms meet, few enough to type."""
-
-INTERRUPTED = 130
-"""Exit code of Ctrl-C, as of shells."""
 
 HASH_SEEDS = 2**32
 """PYTHONHASHSEED is below this."""
@@ -42,7 +41,7 @@ JOBS_MAX = 256
     epilog=example(
         "ktms-sim swarm --minutes 3",
         "# the same worlds again, and only those over HTTP",
-        "ktms-sim swarm --worlds 2000 --start 1234 --scenario explore-wire --jobs 4",
+        "ktms-sim swarm --worlds 2000 --start 1234 --scenario explore --jobs 4",
     )
 )
 @click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="How long [default: 3].")
@@ -57,13 +56,7 @@ JOBS_MAX = 256
 @click.option("--jobs", type=click.IntRange(1, JOBS_MAX), default=2, show_default=True, help="How many processes.")
 @click.option("--start", type=SEED, help="The first seed [default: another one each time, and printed].")
 @click.option("--failures", type=click.IntRange(1), default=3, show_default=True, help="Stop after so many.")
-@click.option(
-    "--wall",
-    type=click.FloatRange(min=0, min_open=True),
-    default=WORLD_WALL_MAX_S,
-    show_default=True,
-    help="Seconds of real time after which a world counts as hung.",
-)
+@WALL
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def swarm(
     *,
@@ -88,7 +81,7 @@ def swarm(
     tally = Tally()
     began = time.perf_counter()
     try:
-        say(f"swarm from seed {first} (--start {first} repeats it): {', '.join(names)}; {jobs} processes")
+        say(f"swarm from seed {first} (--start {first} repeats it): {_mixture(names)}; {jobs} processes")
         asyncio.run(_run(first, names, bounds, tally, jobs, wall))
     except KeyboardInterrupt:
         tally.stopped = "interrupted"
@@ -96,7 +89,7 @@ def swarm(
     if as_json:
         put_json(summary_row(tally, first, wall_s, commit_here()))
     else:
-        put_summary(tally, wall_s, commit_here())
+        put_summary(tally, wall_s, commit_here(), of_all=tuple(names) == TURN)
     click.get_current_context().exit(_code(tally))
 
 
@@ -108,6 +101,11 @@ async def _run(first: int, names: list[str], bounds: Bounds, tally: Tally, jobs:
         ]
         with Pace(tally, bounds) as pace:
             await run_swarm(orders(first, names), interpreters, bounds, tally, pace.moved)
+
+
+def _mixture(names: list[str]) -> str:
+    """Say how many worlds of each kind there are to those of the others."""
+    return " : ".join(f"{count} {name}" for name, count in Counter(names).items())
 
 
 def _code(tally: Tally) -> int:

@@ -18,18 +18,24 @@ REASONS = {
 }
 
 
-def put_summary(tally: Tally, wall_s: float, commit: str) -> None:
-    """Write what was met and where the time went, and last the lines that replay the failures."""
+def put_summary(tally: Tally, wall_s: float, commit: str, *, of_all: bool) -> None:
+    """Write the failures with the lines that replay them, what was met, and where the time went.
+
+    `of_all`: the explorers ran in their turn, in which everything there is can be met; what was not is named.
+    """
     share = ", ".join(f"{count} {name}" for name, count in sorted(tally.scenarios.items()))
     put(
         f"{tally.worlds} worlds ({share or 'none'}) in {wall_s:.1f} s, {tally.worlds / wall_s:.1f}/s; "
         f"{tally.simulated_s:.0f} s simulated, {tally.simulated_s / wall_s:.0f} to 1; {REASONS[tally.stopped]}"
     )
+    _put_failures(tally, commit)
     put(f"faults met, in all: {_counted(tally.faults)}")
-    put(f"never met: {_listed(set(KINDS) - tally.faults.keys())}")
+    if of_all:
+        put(f"never met: {_listed(set(KINDS) - tally.faults.keys())}")
     put(f"ids of the failure matrix met, in worlds: {_counted(tally.active)}; shown: {_counted(tally.seen)}")
     put(f"marks hit, in worlds: {_counted(tally.marks)}")
-    put(f"marks never hit: {_listed(marks_never(tally))}")
+    if of_all:
+        put(f"marks never hit: {_listed(marks_never(tally))}")
     put_table(
         ("slowest", "scenario", "seed", "simulated"),
         (
@@ -37,13 +43,6 @@ def put_summary(tally: Tally, wall_s: float, commit: str) -> None:
             for each in tally.slowest
         ),
     )
-    if not tally.failures:
-        put("no failure", "green")
-    for code, failures in tally.by_code().items():
-        put(f"{code}: {len(failures)} worlds; the one with the least in it:", "bold")
-        put_complaints(failures[0])
-        for failure in failures:
-            put(failure.line(commit))
 
 
 def summary_row(tally: Tally, start: int, wall_s: float, commit: str) -> dict[str, object]:
@@ -74,6 +73,17 @@ def summary_row(tally: Tally, start: int, wall_s: float, commit: str) -> dict[st
 def marks_never(tally: Tally) -> list[str]:
     """Give the marks that no world hit."""
     return [name for name in SOMETIMES if name not in tally.marks]
+
+
+def _put_failures(tally: Tally, commit: str) -> None:
+    if not tally.failures:
+        put("no failure", "green")
+    for code, failures in tally.by_code().items():
+        worlds = "1 world" if len(failures) == 1 else f"{len(failures)} worlds; the one with the least in it"
+        put(f"{code}: {worlds}:", "bold")
+        put_complaints(failures[0])
+        for failure in failures:
+            put(failure.line(commit))
 
 
 def _failure(outcome: Outcome, commit: str) -> dict[str, object]:

@@ -40,8 +40,10 @@ def serve(orders: Iterable[str], outcomes: IO[str], wall_max_s: float) -> None:
     commit = commit_here()
     for text in orders:
         faulthandler.dump_traceback_later(wall_max_s, exit=True, file=STDERR)
-        told = _carry_out(read_order(text))
-        faulthandler.cancel_dump_traceback_later()
+        try:
+            told = _carry_out(read_order(text))
+        finally:
+            faulthandler.cancel_dump_traceback_later()
         outcomes.write(write_told(told, commit) + "\n")
         outcomes.flush()
 

@@ -112,12 +112,24 @@ class Injector:
         """Begin a fault."""
         kind = KINDS[fault.kind]
         self._note(fault, on=True)
-        if fault.target in self._things.targets or kind.on is not On.TARGET:
+        if self._is_here(fault):
             for name in kind.ids:
                 self._journal.note("fault_active", HOST, id=name, target=fault.target)
         if not kind.instant:
             self._on[fault] = None
         self._apply(fault, on=True)
+
+    def _is_here(self, fault: Fault) -> bool:
+        """Whether there is what the fault is aimed at: a shrunk world has fewer things to break."""
+        match KINDS[fault.kind].on:
+            case On.TARGET:
+                return fault.target in self._things.targets
+            case On.GATEWAY:
+                return fault.target in self._things.gateways
+            case On.REDIS:
+                return self._things.redis is not None
+            case On.POSTGRES | On.OPERATOR:
+                return True
 
     def end(self, fault: Fault) -> None:
         """End a fault; harmless when it is over."""

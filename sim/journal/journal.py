@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterator
+from difflib import get_close_matches
 
 from sim.journal.fact import Fact, Value
 from sim.journal.vocabulary import KINDS
@@ -35,7 +36,15 @@ class Journal:
         return fact
 
     def of(self, *kinds: str) -> Iterator[Fact]:
-        """Give the facts of these kinds, in order."""
+        """Give the facts of these kinds, in order.
+
+        Raises:
+            UnknownFact: the vocabulary has no such kind.
+        """
+        for kind in kinds:
+            if kind not in KINDS:
+                near = "".join(f": did you mean {name}?" for name in get_close_matches(kind, KINDS, 1))
+                raise UnknownFact(f"there is no kind of fact {kind!r}{near}")
         return (fact for fact in self.facts if fact.kind in kinds)
 
     def has(self, kind: str, **members: Value) -> bool:

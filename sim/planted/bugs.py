@@ -19,8 +19,9 @@ from ktms.engine.switchboard import Switchboard
 from ktms.engine.walk import Walk
 from sim.planted.bug import Bug
 
-PORTS = "explore"
-WIRE = "explore-wire"
+PORTS = "explore-ports"
+WIRE = "explore"
+STORM = "storm"
 
 PLANTED = (
     Bug(
@@ -45,8 +46,7 @@ PLANTED = (
         Attempts._judge_stream,
         "if relay.visible:",
         "if relay.visible and relay.overflowed:",
-        PORTS,
-        seeds_max=400,
+        STORM,
     ),
     Bug(
         "broken-stream-ends-well",
@@ -62,7 +62,7 @@ PLANTED = (
         Attempts._judge_stream,
         "failure is None and observer.finished and",
         "failure is None and",
-        PORTS,
+        STORM,
     ),
     Bug(
         "leavers-connection-stays-open",
@@ -95,8 +95,7 @@ PLANTED = (
         Breaker.failed,
         "self._failures >= FAILURES_MAX",
         "self._failures > FAILURES_MAX",
-        "FV5-ports",
-        seeds_max=20,
+        STORM,
     ),
     Bug(
         "stampede-of-trials",
@@ -188,8 +187,8 @@ PLANTED = (
         Walk._ask,
         "if left_s < target.timers.total_s:",
         "if left_s < 0:",
-        PORTS,
-        seeds_max=400,
+        "FV9",
+        seeds_max=60,
     ),
     Bug(
         "key-in-the-log",

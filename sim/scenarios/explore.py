@@ -4,14 +4,20 @@ Knobs are drawn too: small windows, one slot, no noise, other pauses; and each w
 of manners that it will meet.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 from sim.draft import CallDraft, Draft, Engine, KeyDraft, Knobs, Level, Manner, NodeDraft, VendorDraft
+from sim.draft_rules import NEEDS_BYTES
 from sim.faults.draw import Aims, draw_kinds, draw_plan
+from sim.faults.plan import KINDS, On
 from sim.scenarios.scenario import Scenario, nothing_special
 from sim.seed import Chance, Seed
 from sim.workloads.calls import Mix, draw_calls
+
+STORM_S = 60.0
+"""Long enough for breakers to open, pass a trial and open again."""
 
 
 def draft_of(seed: Seed, level: Level) -> Draft:
@@ -26,7 +32,8 @@ def draft_of(seed: Seed, level: Level) -> Draft:
         gateways=[f"gw{number + 1}" for number in range(replicas)],
     )
     count = chance.between(0, 8)
-    plan = draw_plan(seed.child("faults"), aims, count=count, runs_s=runs_s, kinds=draw_kinds(chance))
+    kinds = _meant(draw_kinds(chance), level)
+    plan = draw_plan(seed.child("faults"), aims, count=count, runs_s=runs_s, kinds=kinds)
     keys = (KeyDraft("app"), KeyDraft("batch"), KeyDraft("nodes", ("nodes_only",)), KeyDraft("doomed"))
     return Draft(
         level=level,
@@ -41,6 +48,33 @@ def draft_of(seed: Seed, level: Level) -> Draft:
         faults=plan,
         runs_s=runs_s,
     )
+
+
+def storm_of(seed: Seed) -> Draft:
+    """Draw a world in which the targets are never well for long, and every timer is short."""
+    chance = seed.chance("storm")
+    calm = draft_of(seed, Level.PORTS)
+    names = [*(vendor.name for vendor in calm.vendors), *(node.name for node in calm.nodes)]
+    of_targets = [name for name, kind in sorted(KINDS.items()) if kind.on is On.TARGET]
+    kinds = chance.some(_meant(of_targets, Level.PORTS), 6)
+    plan = draw_plan(
+        seed.child("storm"), Aims(names, ()), count=chance.between(8, 24), runs_s=STORM_S, kinds=kinds
+    )
+    mix = Mix(calls=chance.between(60, 150), runs_s=STORM_S, mannered=0.1, tokens_max=chance.pick((20, 60)))
+    return replace(
+        calm,
+        replicas=1,
+        attempts_max=6,
+        knobs=replace(calm.knobs, call_total_s=chance.pick((15.0, 30.0)), first_token_s=2.0, idle_s=3.0),
+        calls=draw_calls(seed.child("storm"), mix),
+        faults=plan,
+        runs_s=STORM_S,
+    )
+
+
+def _meant(kinds: Sequence[str], level: Level) -> list[str]:
+    """Leave out the faults that mean nothing at a level."""
+    return [kind for kind in kinds if level is Level.WIRE or kind not in NEEDS_BYTES]
 
 
 def _calls(seed: Seed, chance: Chance, runs_s: float, replicas: int) -> tuple[CallDraft, ...]:
@@ -102,6 +136,7 @@ def _knobs(chance: Chance) -> Knobs:
 
 
 EXPLORERS = (
-    Scenario("explore", "everything drawn, ports only", (), partial(draft_of, level=Level.PORTS), nothing_special),
-    Scenario("explore-wire", "all drawn, over HTTP", (), partial(draft_of, level=Level.WIRE), nothing_special),
+    Scenario("explore", "all drawn, over HTTP", (), partial(draft_of, level=Level.WIRE), nothing_special),
+    Scenario("explore-ports", "all drawn, ports only", (), partial(draft_of, level=Level.PORTS), nothing_special),
+    Scenario("storm", "targets that are never well for long", (), storm_of, nothing_special),
 )

@@ -6,7 +6,7 @@ from sim.edit import NO_EDIT
 from sim.outcome import Outcome
 
 SOUND = Outcome(
-    scenario="explore",
+    scenario="explore-ports",
     seed=7,
     edit=NO_EDIT,
     hash="0123456789abcdef",

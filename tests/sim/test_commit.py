@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sim.commit import commit_of
+from sim.commit import commit_of, same_commit
 
 
 def git(folder: Path, *words: str) -> None:
@@ -31,6 +31,10 @@ def test_a_clean_tree_is_called_by_twelve_signs_of_its_commit(checkout: Path) ->
 def test_a_change_of_the_product_or_the_simulator_is_marked(checkout: Path, name: str) -> None:
     (checkout / name).write_text("x = 1\n")
     assert commit_of(checkout / "sim").endswith("+")
+
+
+def test_changes_make_no_other_commit() -> None:
+    assert [same_commit("abc", each) for each in ("abc+", "abc", "abd+")] == [True, True, False]
 
 
 def test_a_change_elsewhere_is_not_marked(checkout: Path) -> None:

@@ -30,7 +30,7 @@ def dies(seed):
 
 def chatters(seed):
     print("this is no outcome")
-    return SCENARIOS["explore"].draft(seed)
+    return SCENARIOS["explore-ports"].draft(seed)
 
 def depends_on_hashes(seed):
     calls = tuple(CallDraft(hash("a") % 1000 / 100) for _ in range(3))
@@ -53,28 +53,28 @@ def start(tmp_path: Path) -> Start:
 
 
 def test_an_order_comes_back_from_its_line() -> None:
-    order = Order("explore", 7, Edit(faults=(Fault("silent", "cloud-a", 1.0, 2.0),)), "trace", "journal")
+    order = Order("explore-ports", 7, Edit(faults=(Fault("silent", "cloud-a", 1.0, 2.0),)), "trace", "journal")
     assert read_order(write_order(order)) == order
 
 
 def test_another_process_comes_to_the_same_hash() -> None:
     async def elsewhere() -> str:
         async with Interpreter(1) as interpreter:
-            return (await interpreter.run(Order("explore", 3))).outcome.hash
+            return (await interpreter.run(Order("explore-ports", 3))).outcome.hash
 
-    assert asyncio.run(elsewhere()) == run(SCENARIOS["explore"], 3).outcome.hash
+    assert asyncio.run(elsewhere()) == run(SCENARIOS["explore-ports"], 3).outcome.hash
 
 
 async def test_one_process_runs_many_worlds() -> None:
     async with Interpreter(1) as interpreter:
-        seeds = [(await interpreter.run(Order("explore", seed))).outcome.seed for seed in (1, 2, 3)]
+        seeds = [(await interpreter.run(Order("explore-ports", seed))).outcome.seed for seed in (1, 2, 3)]
     assert seeds == [1, 2, 3]
 
 
 async def test_trace_and_journal_are_written_on_demand(tmp_path: Path) -> None:
     trace, journal = tmp_path / "trace", tmp_path / "journal"
     async with Interpreter(1) as interpreter:
-        told = await interpreter.run(Order("explore", 1, trace=str(trace), journal=str(journal)))
+        told = await interpreter.run(Order("explore-ports", 1, trace=str(trace), journal=str(journal)))
     assert len(list(read_records(trace))) == sum(told.outcome.counts.values())
     assert journal.read_text().startswith('{"at": ')
 
@@ -108,6 +108,12 @@ async def test_a_process_that_dies_leaves_its_code_and_last_words(start: Start) 
     assert outcome.broken == "died: exit code 7\nlast words"
 
 
+async def test_a_process_that_dies_late_has_not_hung(start: Start) -> None:
+    async with start(0.3) as interpreter:  # it is hardly up by then
+        outcome = (await interpreter.run(Order("unknown", 1))).outcome
+    assert outcome.broken.startswith("died: exit code 1")
+
+
 async def test_a_world_without_an_outcome_has_a_line_all_the_same(start: Start) -> None:
     async with start() as interpreter:
         outcome = (await interpreter.run(Order("dies", 9))).outcome
@@ -117,11 +123,11 @@ async def test_a_world_without_an_outcome_has_a_line_all_the_same(start: Start) 
 async def test_after_a_death_the_next_world_meets_a_new_process(start: Start) -> None:
     async with start() as interpreter:
         await interpreter.run(Order("dies", 1))
-        assert (await interpreter.run(Order("explore", 1))).outcome.hash != NO_HASH
+        assert (await interpreter.run(Order("explore-ports", 1))).outcome.hash != NO_HASH
 
 
 async def test_closing_twice_is_harmless() -> None:
     interpreter = Interpreter(1)
-    await interpreter.run(Order("explore", 1))
+    await interpreter.run(Order("explore-ports", 1))
     await interpreter.close()
     await interpreter.close()

@@ -18,7 +18,7 @@ def test_a_violation_and_a_broken_world_are_not_sound(outcome: Outcome) -> None:
 
 
 def test_the_line_of_a_run_has_everything_that_replays_it() -> None:
-    assert SOUND.line("abc123+") == ("KTMS_SIM=abc123+ seed=7 scenario=explore plan=- hash=0123456789abcdef")
+    assert SOUND.line("abc123+") == ("KTMS_SIM=abc123+ seed=7 scenario=explore-ports plan=- hash=0123456789abcdef")
 
 
 def test_the_line_of_an_edited_run_gives_its_edit_back() -> None:

@@ -42,10 +42,10 @@ def test_faults_are_counted_as_they_begin() -> None:
         (SOUND, ""),
         (failed(1, "I1 at 3 s: it never ended", "I2 at 4 s: x"), "I1"),
         (failed(1, "FV3: the fault was never active"), "FV3"),
-        (broke(1, "Deadlock: nothing can ever run again, at 1003.5; tasks:\n  gw1 x"), "Deadlock: nothing"),
-        (broke(1, "the world broke: KeyError('a') at world.py:3 f"), "the world broke: KeyError"),
-        (broke(1, "hung: no end within 60 s\nTimeout (0:01:00)!"), "hung: no"),
-        (broke(1, "the checker of I3 is broken: KeyError: 'x'"), "the checker of I3 is broken: KeyError"),
+        (broke(1, "Deadlock: nothing can ever run again, at 1003.5; tasks:\n  gw1 x"), "broken (Deadlock)"),
+        (broke(1, "the world broke: KeyError('a') at world.py:3 f"), "broken (KeyError)"),
+        (broke(1, "hung: no end within 60 s\nTimeout (0:01:00)!"), "hung"),
+        (broke(1, "the checker of I3 is broken: KeyError: 'x'"), "broken (the checker of I3 is broken: KeyError)"),
     ],
 )
 def test_the_code_of_a_failure_has_nothing_that_differs_from_run_to_run(outcome: Outcome, code: str) -> None:

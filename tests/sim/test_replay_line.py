@@ -8,7 +8,7 @@ from tests.sim.outcomes import SOUND
 
 
 def test_a_line_gives_back_the_run() -> None:
-    assert read_line(SOUND.line("abc")) == ReplayLine("abc", "explore", 7, NO_EDIT, SOUND.hash)
+    assert read_line(SOUND.line("abc")) == ReplayLine("abc", "explore-ports", 7, NO_EDIT, SOUND.hash)
 
 
 def test_a_line_is_found_in_a_line_of_a_log() -> None:
@@ -16,11 +16,24 @@ def test_a_line_is_found_in_a_line_of_a_log() -> None:
 
 
 def test_a_line_may_have_been_folded() -> None:
-    assert read_line(SOUND.line("abc").replace(" ", "\n  ")).scenario == "explore"
+    assert read_line(SOUND.line("abc").replace(" ", "\n  ")).scenario == "explore-ports"
 
 
-def test_a_line_without_a_hash_is_enough() -> None:
-    assert read_line("KTMS_SIM=abc seed=0x2a scenario=explore plan=-").hash == ""
+def test_the_hash_of_a_run_without_an_end_is_a_dash() -> None:
+    assert read_line("KTMS_SIM=abc seed=0x2a scenario=explore-ports plan=- hash=-").hash == "-"
+
+
+@pytest.mark.parametrize("part", SOUND.line("abc").split())
+def test_a_part_that_is_missing_is_named(part: str) -> None:
+    name = part.partition("=")[0]
+    with pytest.raises(LineInvalid, match=f"the replay line lacks {name}=<"):
+        read_line(SOUND.line("abc").replace(part, ""))
+
+
+@pytest.mark.parametrize("told", ["0", "--", SOUND.hash[:-1], f"{SOUND.hash}0", SOUND.hash.replace("a", "g")])
+def test_what_is_no_hash_is_refused(told: str) -> None:
+    with pytest.raises(LineInvalid, match=f"'{told}' is no hash"):
+        read_line(f"KTMS_SIM=abc seed=7 scenario=explore-ports plan=- hash={told}")
 
 
 @pytest.mark.parametrize("text", ["", "seed=7", "KTMS_SIM=abc seed=7 plan=-"])
@@ -31,9 +44,9 @@ def test_what_is_no_line_is_told_what_one_looks_like(text: str) -> None:
 
 def test_a_line_with_a_bad_seed_says_so() -> None:
     with pytest.raises(SeedInvalid, match="seven"):
-        read_line("KTMS_SIM=abc seed=seven scenario=explore plan=- hash=0")
+        read_line("KTMS_SIM=abc seed=seven scenario=explore-ports plan=- hash=-")
 
 
 def test_a_line_cut_off_in_its_plan_says_so() -> None:
     with pytest.raises(PlanInvalid, match="copy the whole line"):
-        read_line("KTMS_SIM=abc seed=7 scenario=explore plan=eJwz")
+        read_line("KTMS_SIM=abc seed=7 scenario=explore-ports plan=eJwz hash=-")

@@ -31,7 +31,7 @@ def sound(order: Order) -> Told:
 
 async def run_worlds(bounds: Bounds, *processes: Runs, worlds: Iterator[Order] | None = None) -> Tally:
     tally = Tally()
-    await swarm(worlds or orders(1, ["explore"]), processes, bounds, tally, lambda: None)
+    await swarm(worlds or orders(1, ["explore-ports"]), processes, bounds, tally, lambda: None)
     return tally
 
 
@@ -86,9 +86,9 @@ async def test_each_world_that_ended_is_heard_of() -> None:
 def test_a_tally_counts_what_worlds_met() -> None:
     tally = Tally()
     for seed in (1, 2):
-        tally.add(sound(Order("explore", seed)))
+        tally.add(sound(Order("explore-ports", seed)))
     counted = tally.scenarios, tally.marks, tally.active, tally.seen, tally.faults
-    assert counted == ({"explore": 2}, {"call.retried": 2}, {"FV1": 2}, {"FV1": 2}, {"cut": 2})
+    assert counted == ({"explore-ports": 2}, {"call.retried": 2}, {"FV1": 2}, {"FV1": 2}, {"cut": 2})
 
 
 def test_a_tally_keeps_the_slowest_worlds_slowest_first() -> None:

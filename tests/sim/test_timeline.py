@@ -69,3 +69,64 @@ def test_a_long_text_is_cut_and_its_length_told() -> None:
 
 def test_every_kind_of_the_story_is_in_the_vocabulary() -> None:
     assert STORY.keys() - KINDS.keys() == set()
+
+
+def listen(at: float, host: str = "gw1", operation: str = "listen") -> Fact:
+    return fact("dependency_failed", at, host, dependency="postgres", operation=operation, failure="away")
+
+
+def heal(at: float) -> Fact:
+    return fact("phase", at, "world", name="heal")
+
+
+FAILED = "dependency failed dependency=postgres operation=listen failure=away"
+
+
+def test_what_repeats_on_a_host_is_folded_into_its_first_line() -> None:
+    assert texts(listen(1), listen(2), listen(3)) == [f"{FAILED} … 2 more until 2.0 s"]
+
+
+def test_what_repeats_is_folded_across_others_that_happen_meanwhile() -> None:
+    told = texts(listen(1), listen(1.5, operation="find_keys"), ended("done"), listen(2), listen(3))
+    assert (told[0], len(told)) == (f"{FAILED} … 2 more until 2.0 s", 3)
+
+
+def test_one_repeat_is_told_as_it_is() -> None:
+    assert texts(listen(1), listen(2)) == [FAILED, FAILED]
+
+
+def test_hosts_are_not_folded_together() -> None:
+    assert texts(listen(1), listen(2, "gw2"), listen(3), listen(4, "gw2")) == [FAILED] * 4
+
+
+def test_nothing_is_folded_across_a_phase_or_a_fault() -> None:
+    assert texts(listen(1), listen(2), heal(3), listen(4), listen(5)).count(FAILED) == 4
+
+
+def test_a_state_that_comes_back_is_told_again() -> None:
+    states = [fact("readyz", status=status, ready=True, state="", reasons="") for status in (200, 503) * 4]
+    assert len(texts(*states)) == 8
+
+
+def test_everything_is_folded_nowhere() -> None:
+    assert texts(listen(1), listen(2), listen(3), everything=True) == [FAILED] * 3
+
+
+def test_a_violation_stands_at_its_second() -> None:
+    told = events([heal(1000.0), listen(1002.0002), listen(1003.0)], ["I13 at 2.000 s, call 12: it stalled"])
+    assert [event.tone for event in told] == [Tone.PHASE, Tone.WRONG, Tone.VIOLATED, Tone.WRONG]
+
+
+def test_a_violation_without_a_time_comes_last() -> None:
+    told = list(events([heal(1000.0), listen(1002.0)], ["FV3 the fault was never active"]))
+    assert (told[-1].at_s, told[-1].text) == (2.0, "!! FV3 the fault was never active")
+
+
+def test_leases_are_told_where_something_was_violated() -> None:
+    lease = fact("lease_taken", lease="l1", node="node-1", slots=2)
+    assert [
+        [event.text for event in events([lease], violations)] for violations in ([], ["I4 at 9.000 s: x"])
+    ] == [
+        [],
+        ["lease_taken lease=l1 node=node-1 slots=2", "!! I4 at 9.000 s: x"],
+    ]

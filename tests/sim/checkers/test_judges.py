@@ -39,7 +39,7 @@ def test_violations_come_in_the_order_of_the_checkers() -> None:
 
 def test_a_violation_is_told_in_one_line() -> None:
     assert str(Violation("I5", 12.5, "cloud-a was asked twice", "7")) == (
-        "I5 at 12.500 s: call 7: cloud-a was asked twice"
+        "I5 at 12.500 s, call 7: cloud-a was asked twice"
     )
 
 

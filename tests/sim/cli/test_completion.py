@@ -25,4 +25,4 @@ def test_the_script_is_answered_with_the_commands() -> None:
 
 
 def test_scenarios_are_completed() -> None:
-    assert "plain,explore-wire" in completed("ktms-sim run --scenario explore-w")
+    assert "plain,explore-ports" in completed("ktms-sim run --scenario explore-p")

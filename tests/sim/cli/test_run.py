@@ -66,7 +66,7 @@ def test_twice_tells_programs_that_both_are_alike() -> None:
 
 def test_a_timeline_is_told_before_the_summary() -> None:
     lines = sim("run", "--seed", "1", "--plan", EMPTY, "--timeline").stdout.splitlines()
-    assert "world seed=1 scenario=explore" in lines[0]
+    assert "world seed=1 scenario=explore level" in lines[0]
     assert lines[-1] == "ok"
 
 
@@ -76,9 +76,27 @@ def test_a_journal_is_written_as_lines_of_json(tmp_path: Path) -> None:
     assert json.loads(path.read_text().splitlines()[0])["kind"] == "world"
 
 
-def test_a_journal_that_cannot_be_written_is_an_error_in_one_line(tmp_path: Path) -> None:
+def test_a_journal_that_cannot_be_written_is_bad_input(tmp_path: Path) -> None:
     done = sim("run", "--seed", "1", "--journal", str(tmp_path / "gone" / "facts"))
-    assert (done.exit_code, done.stderr.count("\n")) == (1, 1)
+    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+
+
+def test_a_timeline_of_everything_is_longer() -> None:
+    world = ("run", "--seed", "1", "--plan", EMPTY, "--timeline")
+    assert sim(*world, "--all").stdout.count("\n") > sim(*world).stdout.count("\n")
+
+
+def test_capitals_of_a_scenario_do_not_matter() -> None:
+    row = json.loads(sim("run", "--seed", "1", "--plan", EMPTY, "--scenario", "Explore-PORTS", "--json").stdout)
+    assert row["scenario"] == "explore-ports"
+
+
+def test_a_timeline_has_the_violations_in_their_place(caught: Catch) -> None:
+    with planted(BUG):
+        done = sim("run", "--seed", str(caught.outcome.seed), "--scenario", BUG.scenario, "--timeline")
+    lines = done.stdout.splitlines()
+    told = next(at for at, line in enumerate(lines) if f"!! {caught.outcome.violations[0]}" in line)
+    assert told < next(at for at, line in enumerate(lines) if line.endswith("phase over"))
 
 
 def test_a_violation_ends_with_one_and_the_line_that_replays_it(caught: Catch) -> None:
@@ -99,7 +117,7 @@ def test_a_replay_tells_the_story_and_finds_the_same_hash(caught: Catch) -> None
 
 def test_a_replay_of_a_run_that_is_another_now_says_so(caught: Catch) -> None:
     done = sim("replay", caught.outcome.line(commit_here()))  # the bug is mended
-    assert "this is another run than then" in done.stderr
+    assert (done.exit_code, "this is another run: hash " in done.stderr) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -107,6 +125,8 @@ def test_a_replay_of_a_run_that_is_another_now_says_so(caught: Catch) -> None:
     [
         (("--seed", "1", "--scenario", "explroe"), "there is no scenario 'explroe': did you mean explore"),
         (("--seed", "1", "--scenario", "zzz"), "`ktms-sim list` names them all"),
+        (("--seed", "1", "--scenario", "zzz"), " (a new file is named in sim/scenarios/catalogue.py)"),
+        (("--seed", "1", "--scenario", "fp4"), "did you mean fp4-snapshot?"),
         (("--seed", "one"), "give a whole number from 0 to 2^64 - 1"),
         (("--seed", "1", "--plan", "eJx"), "the plan is garbled"),
     ],

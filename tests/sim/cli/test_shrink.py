@@ -35,7 +35,7 @@ def test_the_world_of_a_bug_becomes_one_call_without_faults() -> None:
 
 
 def test_a_world_that_does_not_fail_cannot_be_made_smaller() -> None:
-    done = sim("shrink", ran("explore", 1, read_edit(EMPTY)).line(commit_here()))
+    done = sim("shrink", ran("explore-ports", 1, read_edit(EMPTY)).line(commit_here()))
     assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
     assert "does not fail here" in done.stderr
 

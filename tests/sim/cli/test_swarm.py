@@ -14,7 +14,9 @@ from sim.journal.marks import SOMETIMES
 from sim.scenarios.catalogue import SCENARIOS
 from tests.sim.cli.shell import sim
 
-FEW = ("swarm", "--worlds", "6", "--scenario", "explore", "--start", "1", "--failures", "99")
+FEW = ("swarm", "--worlds", "6", "--scenario", "explore-ports", "--start", "1", "--failures", "99")
+
+WORLDS: list[tuple[str, ...]] = [(), ("--scenario", "explore-ports")]
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +31,7 @@ def test_what_runs_by_default_is_there() -> None:
 
 
 def test_so_many_worlds_are_run(row: dict[str, object]) -> None:
-    assert (row["worlds"], row["scenarios"], row["stopped"]) == (6, {"explore": 6}, "worlds")
+    assert (row["worlds"], row["scenarios"], row["stopped"]) == (6, {"explore-ports": 6}, "worlds")
 
 
 def test_a_start_repeats_the_worlds(row: dict[str, object]) -> None:
@@ -67,7 +69,18 @@ def test_worlds_that_hang_are_broken_and_end_with_three() -> None:
     done = sim("swarm", "--worlds", "1", "--start", "1", "--jobs", "1", "--wall", "0.001")
     assert done.exit_code == 3
     assert "hung: no end within 0.001 s" in done.stdout
-    assert "KTMS_SIM=" in done.stdout.splitlines()[-1]
+    assert "\nhung: 1 world:\n" in done.stdout
+    assert "\nKTMS_SIM=" in done.stdout
+
+
+def test_the_heading_counts_the_kinds_of_worlds() -> None:
+    done = sim("swarm", "--worlds", "1", "--start", "1", "--jobs", "1")
+    assert ": 2 explore-ports : 1 storm : 1 explore; 1 processes\n" in done.stderr
+
+
+def test_what_was_never_met_is_told_only_of_the_explorers_in_their_turn() -> None:
+    told = [sim("swarm", "--worlds", "1", "--start", "1", "--jobs", "1", *words).stdout for words in WORLDS]
+    assert [("never met" in each, "never hit" in each) for each in told] == [(True, True), (False, False)]
 
 
 @pytest.fixture
