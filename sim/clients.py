@@ -74,11 +74,13 @@ class WireClients:
 class _PortLine:
     """One request handed to a door, without a connection; the client leaving cancels its task."""
 
-    def __init__(self, gateway: GatewayHost, loop: VirtualLoop, chance: Chance, stall_s: float) -> None:
+    def __init__(
+        self, gateway: GatewayHost, loop: VirtualLoop, chance: Chance, stall_s: float, window_bytes: int
+    ) -> None:
         self._gateway = gateway
         self._loop = loop
         self._stall_s = stall_s
-        self._connection = PortConnection(self, chance)
+        self._connection = PortConnection(self, chance, window_bytes)
         self._task: asyncio.Task[None] | None = None
         self._answer: Answer | None = None
 
@@ -135,7 +137,10 @@ class _PortLine:
 class PortClients:
     """Clients of a world without connections: each request is a task of the gateway."""
 
-    def __init__(self, gateways: Sequence[GatewayHost], loop: VirtualLoop, seed: Seed, stall_s: float) -> None:
+    def __init__(
+        self, gateways: Sequence[GatewayHost], loop: VirtualLoop, seed: Seed, stall_s: float, window_bytes: int
+    ) -> None:
+        self._window_bytes = window_bytes
         self._gateways = gateways
         self._loop = loop
         self._seed = seed
@@ -157,7 +162,7 @@ class PortClients:
         if gateway.routes is None:
             raise ConnectionRefusedError
         chance = self._seed.chance(next(self._opened))
-        return _PortLine(gateway, self._loop, chance, self._stall_s), False
+        return _PortLine(gateway, self._loop, chance, self._stall_s, self._window_bytes), False
 
     def give_back(self, call: CallDraft, line: Line) -> None:
         """Keep nothing: there is no connection."""

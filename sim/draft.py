@@ -114,6 +114,8 @@ class Knobs:
     first_token_s: float = 60.0  # at every target
     wall_offset_s: float = 0.0  # of each replica, from the true time; the n-th has n times as much
     drift: float = 0.0  # of each replica's wall clock, as a share; the n-th has n times as much
+    window_bytes: float = 256 * 1024  # of every connection: under way or unread at the peer
+    client_slice_bytes: int = 0  # the largest piece in which requests reach a gateway; 0: as they were written
     poll_s: float = 10.0  # how often an operator asks each replica for its readiness
 
 

@@ -63,4 +63,6 @@ def read_edit(word: str) -> Edit:
         share = None if noise is None else float(noise)
     except (ValueError, TypeError, zlib.error, binascii.Error) as error:
         raise PlanInvalid("the plan is garbled: copy the whole line, nothing more") from error
+    if share is not None and not 0 <= share <= 1:
+        raise PlanInvalid(f"the plan has a noise of {share!r}, which is no share from 0 to 1")
     return Edit(None if faults is None else plan_of(faults), made, share)

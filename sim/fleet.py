@@ -47,8 +47,10 @@ class Fleet:
 
     def __init__(self, draft: Draft, seed: Seed, loop: VirtualLoop, journal: Journal, trace: Trace) -> None:
         self._wire = draft.level is Level.WIRE
+        self._window_bytes = int(draft.knobs.window_bytes)
+        self._slice_bytes = draft.knobs.client_slice_bytes
         self._loop = loop
-        self._network = Network(loop, seed.chance("network"), trace)
+        self._network = Network(loop, seed.chance("network"), trace, window_bytes=int(draft.knobs.window_bytes))
         loop.network = self._network
         self._hosts: dict[str, str] = {}
         self._gateways: list[str] = []
@@ -87,6 +89,9 @@ class Fleet:
             address = f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
             self._hosts[name] = address
             self._network.add_host(name, address)
+            if name.startswith("client"):
+                for gateway in self._gateways:
+                    self._network.link(name, gateway).slice_max_bytes = self._slice_bytes
 
     def add_gateway(self, name: str) -> None:
         """Make the host of a gateway known; the roads lead from it too."""
@@ -103,7 +108,7 @@ class Fleet:
         """Give the clients' way to the gateways."""
         if self._wire:
             return WireClients(gateways, self._network)
-        return PortClients(gateways, self._loop, self._seed.child("clients"), stall_s)
+        return PortClients(gateways, self._loop, self._seed.child("clients"), stall_s, self._window_bytes)
 
     def killed(self, incarnation: str) -> None:
         """Take a killed process off the network."""

@@ -78,11 +78,11 @@ async def act(
         case "new_catalogue":
             await operator.apply(_renamed(catalogue, number))
         case _:
-            assert kind == "revoke_key", kind
+            assert kind in {"revoke_key", "revoke_key_unheard"}, kind
             if doomed is not None and doomed.secret is not None:
                 text = read_key(doomed.secret.reveal())
                 assert text is not None, "made by us"
-                await operator.revoke(text.id)
+                await operator.revoke(text.id, heard=kind == "revoke_key")
 
 
 def _renamed(catalogue: Catalogue, number: int) -> Catalogue:

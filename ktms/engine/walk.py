@@ -11,7 +11,7 @@ from ktms.domain.capacity.node_choice import order
 from ktms.domain.errors import Problem
 from ktms.domain.ids import LOCAL, NodeName
 from ktms.domain.routing.cooldown import rest_s
-from ktms.domain.routing.outcome import Rest
+from ktms.domain.routing.outcome import FailureKind, Rest
 from ktms.domain.routing.plan import CloudStep, LocalStep
 from ktms.domain.snapshot import Node, VendorKey
 from ktms.engine.attempt import Attempts
@@ -25,6 +25,9 @@ from ktms.engine.trail import Trail
 from ktms.ports.clock import Clock
 from ktms.ports.lease_store import Lease, LeaseStore, LeaseStoreAway, SlotWish
 from ktms.ports.telemetry import Dependency, Telemetry
+
+LEFT_MIN_S = 0.5
+"""With less time than this nothing is dialled any more: it could not answer, and it would be held against it."""
 
 WISHES_MAX = 8
 """Candidates named in one request for a slot: the first few of a ranking; more would only slow the store."""
@@ -160,7 +163,8 @@ class Walk:
         """Ask, and let the breaker know; a client that left says nothing about the target."""
         means = self._means
         left_s = self._deadline - means.clock.monotonic()
-        if left_s < target.timers.total_s:
+        shortened = left_s < target.timers.total_s
+        if shortened:
             target = replace(target, timers=replace(target.timers, total_s=left_s))
         try:
             shot = await means.attempts.ask(target, self._trail, gate.speaks)
@@ -168,7 +172,9 @@ class Walk:
             gate.says_nothing()
             raise
         verdict = shot.verdict
-        if verdict is not None and verdict.breaker_counts:
+        if shortened and verdict is not None and verdict.word == _OUT_OF_TIME:
+            gate.says_nothing()  # it was our own deadline
+        elif verdict is not None and verdict.breaker_counts:
             gate.failed()
         elif shot.http_status is not None:
             gate.succeeded()
@@ -206,7 +212,11 @@ class Walk:
 
     def _spent(self, dialled_max: int) -> bool:
         """Whether attempts or time are used up."""
-        return self._story.dialled >= dialled_max or self._means.clock.monotonic() >= self._deadline
+        left_s = self._deadline - self._means.clock.monotonic()
+        return self._story.dialled >= dialled_max or left_s < LEFT_MIN_S
+
+
+_OUT_OF_TIME = FailureKind.TOTAL_TIMEOUT.value
 
 
 def _only_name(nodes: tuple[Node, ...]) -> NodeName | None:

@@ -28,6 +28,12 @@ OPEN_S = 30.0
 ON_ITS_WAY_S = 2.0
 """A request that was let through just before may be seen by its target this much later."""
 
+SAME_S = 0.001
+"""A trial begins with the pass that its gauge tells of, scheduling noise aside."""
+
+TRIAL_TOLD_S = 1.0
+"""The end of a trial, or its first word, moves the breaker within this."""
+
 CLOSED, HALF_OPEN, OPEN = 0, 1, 2
 
 Between = tuple[str, str]
@@ -57,12 +63,17 @@ def check_breakers(watch: Watch, journal: Journal) -> Iterator[Violation]:
     for exchange in watch.exchanges:
         asked[exchange.gateway, exchange.target].append(exchange)
     told = _gauges(journal)
+    settled: dict[Between, list[Fact]] = defaultdict(list)
+    for fact in journal.of("usage"):
+        if "duration_s" in fact.members:
+            settled[fact.host, name_of(fact.text("target"))].append(fact)
     for between, exchanges in asked.items():
         yield from _nobody_asked(watch, exchanges, _after_failures(watch, exchanges, told.get(between, [])))
     for between, gauges in told.items():
         exchanges = asked.get(between, [])
         yield from _nobody_asked(watch, exchanges, _while_open(gauges))
         yield from _one_trial(watch, exchanges, gauges)
+        yield from _trials_end(watch, between, gauges, settled.get(between, []))
     yield from _opened_for_a_reason(watch, journal)
 
 
@@ -151,6 +162,30 @@ def _one_trial(watch: Watch, exchanges: list[Exchange], gauges: list[Fact]) -> I
                 f" since {fact.at:.3f} s"
             )
             yield Violation(CODE, trials[1].asked.at, what, trials[1].call)
+
+
+def _trials_end(watch: Watch, between: Between, gauges: list[Fact], settled: list[Fact]) -> Iterator[Violation]:
+    """Find breakers that stay half open although their trial has spoken, or is over: they refuse for minutes.
+
+    The trial is the attempt that began when the gauge moved.
+    """
+    host = watch.host(between[0])
+    for at, fact in enumerate(gauges):
+        if fact.number("value") != HALF_OPEN:
+            continue
+        until = gauges[at + 1].at if at + 1 < len(gauges) else watch.ends_at
+        for usage in settled:
+            began_at = usage.at - usage.number("duration_s")
+            first_s = usage.members.get("first_token_s")
+            over_at = usage.at if not isinstance(first_s, int | float) else began_at + first_s
+            if abs(began_at - fact.at) > SAME_S or until <= over_at + TRIAL_TOLD_S or host.doubled(fact.at):
+                continue
+            if not host.changed(fact.at, over_at + TRIAL_TOLD_S) and not host.stood_still_s(fact.at, until):
+                what = (
+                    f"{fact.host} left the breaker of {between[1]} half open, whose trial had spoken or ended at"
+                    f" {over_at:.3f} s"
+                )
+                yield Violation(CODE, over_at, what)
 
 
 def _opened_for_a_reason(watch: Watch, journal: Journal) -> Iterator[Violation]:

@@ -18,7 +18,7 @@ from sim.journal.watch import Watch, watch_of
 CODE = "I12"
 TITLE = "nobody is asked that must not be"
 
-NODES_FIRST, NODES_ONLY, CLOUD_ONLY = "nodes_first", "nodes_only", "cloud_only"
+NODES_FIRST, NODES_ONLY, CLOUD_FIRST, CLOUD_ONLY = "nodes_first", "nodes_only", "cloud_first", "cloud_only"
 
 DRAIN_DELAY_S = 5.0
 
@@ -44,12 +44,30 @@ def _placed_rightly(watch: Watch, call: Call) -> Iterator[Violation]:
     )
     placement = next((word for word in (*allowed, watch.text("placement")) if word), NODES_FIRST)
     of_key = [word for word in allowed[1:] if word]
+    yield from _asked_in_order(watch, call, placement)
     no_cloud = placement == NODES_ONLY or of_key == [NODES_ONLY]
     no_nodes = placement == CLOUD_ONLY or of_key == [CLOUD_ONLY]
     for exchange in watch.asked_for.get(call.name, ()):
         if exchange.asked.has("cloud") if no_cloud else no_nodes and not exchange.asked.has("cloud"):
             what = f"{exchange.gateway} asked {exchange.target}, its placement is {placement}"
             yield Violation(CODE, exchange.asked.at, what, call.name)
+
+
+def _asked_in_order(watch: Watch, call: Call, placement: str) -> Iterator[Violation]:
+    """Find calls that went to their second choice and then back to the first."""
+    if placement not in (NODES_FIRST, CLOUD_FIRST) or len(call.sents) != 1:
+        return
+    in_order = [exchange for exchange in watch.asked(call) if not (exchange.late or exchange.is_repeat)]
+    second = None
+    for exchange in in_order:
+        if exchange.asked.has("cloud") is (placement == NODES_FIRST):
+            second = second or exchange
+        elif second is not None:
+            what = (
+                f"{exchange.gateway} asked {second.target} before {exchange.target}, its placement is {placement}"
+            )
+            yield Violation(CODE, exchange.asked.at, what, call.name)
+            return
 
 
 def _words(watch: Watch, setting: str) -> list[str]:

@@ -29,6 +29,7 @@ def check(journal: Journal) -> Iterator[Violation]:
     for call in watch.calls.values():
         if call.ends:
             yield from _well_formed(call)
+            yield from _names_its_model(call)
             yield from _one_targets_text(watch, call)
 
 
@@ -38,6 +39,15 @@ def _well_formed(call: Call) -> Iterator[Violation]:
         if members.get(name):
             what = f"what {call.gateway} sent {words}: {members[name]}"
             yield Violation(CODE, call.over_at, what, call.name)
+
+
+def _names_its_model(call: Call) -> Iterator[Violation]:
+    """Find answers that name another model than was asked for: the vendor's own name is nobody's business."""
+    asked = str(call.sents[0].members["model"] or "") if call.sents else ""
+    named = str(call.ends[0].members.get("models") or "")
+    if asked and named not in ("", asked):
+        what = f"{call.gateway} named the model {named}, asked for {asked}"
+        yield Violation(CODE, call.over_at, what, call.name)
 
 
 def _one_targets_text(watch: Watch, call: Call) -> Iterator[Violation]:

@@ -22,6 +22,20 @@ GRACE_S = 30.0
 
 CALL_TOTAL_S = 660.0
 
+BAD_FORM = frozenset(
+    {
+        "invalid_request",
+        "model_not_found",
+        "not_found",
+        "method_not_allowed",
+        "request_timeout",
+        "request_too_large",
+        "unsupported_encoding",
+        "expectation_failed",
+    }
+)
+"""What only a bad request may be told; the clients of a world make none."""
+
 STALE = "stale"
 """A client's own word for a kept connection that was closed before its request was read: it asks again."""
 
@@ -84,6 +98,8 @@ def _is_right(watch: Watch, call: Call) -> bool:
         case "whole" | "done":
             return call.status == 200 and not call.code
         case "error":
+            if call.code in BAD_FORM and not _is_passed_on(watch, call):
+                return False
             return is_documented(call.status, call.code) or _is_passed_on(watch, call)
         case "error_event":
             # A vendor's own error after something visible keeps its code.

@@ -4,6 +4,8 @@ Each event has an id of its own; the events of a call are the attempts of its re
 that a target saw has its event; an event that says a target answered has its exchange. A request that was sent
 once more because its connection was dead belongs to the same attempt. Status and story fit: what is `ok` was
 finished, who is `cancelled` had left. Attempts that never reached a target are `failed` or `cancelled`.
+Amounts fit: the vendor's own counts where it gave them, nothing for what never reached a client, else an estimate
+within what the target said. A stream that a sound target was still speaking is not given up.
 """
 
 from collections import Counter
@@ -20,6 +22,18 @@ TITLE = "each attempt is settled exactly once"
 
 ANSWERED = frozenset({"ok", "refused", "interrupted"})
 """What an attempt can only be if its target answered."""
+
+NOTHING_DELIVERED = frozenset({"failed", "refused"})
+
+BYTES_PER_TOKEN = 4
+"""How an answer is estimated whose vendor gave no counts (docs/api.md, Usage)."""
+
+CALL_TOTAL_S, ATTEMPT_TOTAL_S = 660.0, 600.0
+
+AT_ONCE_S = 0.05
+
+IDLE_JUDGED_S = 5.0
+"""Where a target may be silent for less than this, a slow one can seem to have stalled."""
 
 
 def check(journal: Journal) -> Iterator[Violation]:
@@ -77,6 +91,8 @@ def _call_is_settled(watch: Watch, call: Call) -> Iterator[Violation]:
         if by_target[exchange.target] == 1 == seen[exchange.target]:
             usage = next(fact for fact in usages if fact.text("target") == exchange.target)
             yield from _fits(watch, call, exchange, usage)
+            yield from _costs(exchange, usage)
+            yield from _was_not_given_up(watch, call, exchange, usage)
 
 
 def _each_asked_is_settled(
@@ -110,6 +126,55 @@ def _fits(watch: Watch, call: Call, exchange: Exchange, usage: Fact) -> Iterator
         wrong = f"although the target answered {exchange.status}"
     if wrong:
         what = f"{usage.host} settled exchange {exchange.number} at {exchange.target} as {status}, {wrong}"
+        yield Violation(CODE, usage.at, what, call.name)
+
+
+def _costs(exchange: Exchange, usage: Fact) -> Iterator[Violation]:
+    """Hold what an attempt was booked with against what its target said that it was."""
+    told = exchange.told
+    if told is None or exchange.late or "usage_given" not in told.members:
+        return
+    status = usage.text("status")
+    prompt, completion = usage.number("prompt_tokens"), usage.number("completion_tokens")
+    said = told.text("text")
+    most = max(len(said.split()), len(said.encode()) // BYTES_PER_TOKEN) + 1
+    wrong = ""
+    if status == "ok" and exchange.how == "whole" and told.has("usage_given"):
+        right = told.number("prompt_tokens"), told.number("completion_tokens")
+        if usage.has("estimated") or (prompt, completion) != right:
+            wrong = f"its target counted {right[0]:.0f} and {right[1]:.0f}"
+    elif status in NOTHING_DELIVERED and not told.has("usage_given") and (prompt or completion):
+        wrong = "nothing of it reached the client"
+    elif usage.has("estimated") and completion > most:
+        wrong = f"all that was said is {most:.0f} at most"
+    if wrong:
+        what = (
+            f"{usage.host} booked {prompt:.0f} and {completion:.0f} tokens for exchange {exchange.number} at"
+            f" {exchange.target} ({status}), {wrong}"
+        )
+        yield Violation(CODE, usage.at, what, exchange.call)
+
+
+def _was_not_given_up(watch: Watch, call: Call, exchange: Exchange, usage: Fact) -> Iterator[Violation]:
+    """Find attempts that failed although their target, without any fault, had finished or was about to go on."""
+    lasted_s = usage.members.get("duration_s")
+    if exchange.late or call.takes_its_time or not isinstance(lasted_s, int | float):
+        return
+    cut_off = usage.members["status"] == "interrupted" and exchange.how == "left"
+    whole = exchange.how == "whole" and exchange.says("finished") and exchange.status == 200
+    if not cut_off and not (whole and usage.members["status"] in ("failed", "interrupted", "refused")):
+        return
+    total_s = min(watch.number("call_total_s", CALL_TOTAL_S), ATTEMPT_TOTAL_S)
+    excused = (
+        usage.at - call.sent_at > total_s - 1
+        or abs(lasted_s - watch.number("first_token_s", 60.0)) < AT_ONCE_S  # its timer, a moment before the answer
+        or watch.number("idle_s", 45.0) < IDLE_JUDGED_S
+        or watch.troubled(exchange.target, exchange.asked.at, usage.at)
+        or watch.host(exchange.gateway).disturbed(exchange.asked.at, usage.at)
+    )
+    if not excused:
+        was = "had finished" if whole else "was about to go on"
+        what = f"{usage.host} gave up exchange {exchange.number} at {exchange.target}, which {was}"
         yield Violation(CODE, usage.at, what, call.name)
 
 

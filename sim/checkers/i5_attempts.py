@@ -17,6 +17,9 @@ from sim.journal.watch import Watch, watch_of
 CODE = "I5"
 TITLE = "no attempt after the first visible byte, each target at most once"
 
+NO_TIME_S = 0.001
+"""An attempt that is over by its total time within this had none when it began."""
+
 
 def check(journal: Journal) -> Iterator[Violation]:
     """Find calls that were restarted, or sent to one target twice, or more often than allowed."""
@@ -29,6 +32,21 @@ def check(journal: Journal) -> Iterator[Violation]:
         for record in watch.records.get(call.request_id, ())[:1] if call.request_id else ():
             yield from _all_recorded(call, asked, record)
     yield from _never_too_many(watch)
+    yield from _none_without_time(watch)
+
+
+def _none_without_time(watch: Watch) -> Iterator[Violation]:
+    """Find attempts that were begun when the time of their call was up: their targets are blamed for nothing."""
+    for request_id, records in watch.records.items():
+        dialled = [attempt for attempt in attempts_of(records[0]) if attempt.dialled]
+        usages = watch.usages.get(request_id, [])
+        if len(dialled) != len(usages):
+            continue  # I2 says so
+        for attempt, usage in zip(dialled, usages, strict=True):
+            lasted_s = usage.members.get("duration_s")
+            if attempt.word == "total_timeout" and isinstance(lasted_s, int | float) and lasted_s < NO_TIME_S:
+                what = f"{usage.host} dialled {attempt.name} for {request_id} after its deadline"
+                yield Violation(CODE, usage.at, what)
 
 
 def _each_once(call: Call, asked: list[Exchange]) -> Iterator[Violation]:

@@ -99,6 +99,8 @@ def _stalled_is_cut(watch: Watch, call: Call) -> Iterator[Violation]:
     for exchange in watch.asked(call):
         if exchange.late or exchange.how != "left":
             continue
+        if watch.stormy(exchange.target, call.stalled.at, exchange.told_at):
+            continue  # a machine that is gone hears of nothing
         frozen_s = watch.host(call.gateway).stood_still_s(call.stalled.at, exchange.told_at)
         # The answer goes on until it has filled the buffers, which its own deadline bounds.
         limit_s = watch.longer_s(watch.number("call_total_s", 660.0)) + stall_s + GRACE_S + frozen_s

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from sim.checkers.documented import STATUS_OF
 from sim.checkers.violation import Violation
-from sim.journal.calls import Call
+from sim.journal.calls import Call, attempts_of
 from sim.journal.fact import Fact
 from sim.journal.journal import Journal
 from sim.journal.watch import Watch, watch_of
@@ -23,6 +23,8 @@ COMPLETE = frozenset({"whole", "done", "error", "error_event"})
 
 VENDORS_CODE = "vendors_own"
 """Stands in a record for a code that a vendor made up."""
+
+CLIENT_LEFT = 499
 
 CLOSED, HALF_OPEN, OPEN = 0, 1, 2
 
@@ -39,10 +41,26 @@ def check(journal: Journal) -> Iterator[Violation]:
             yield Violation(CODE, at, f"{name} was recorded {len(records)} times, by {hosts}")
     for call in watch.calls.values():
         yield from _is_recorded(watch, call)
+    for records in watch.records.values():
+        yield from _fits_its_story(records[0])
     yield from _no_more_than_asked(watch, journal)
     for fact in journal.of("sample", "quiet"):
         yield from _not_negative(fact)
     yield from _breakers_move_rightly(watch, journal)
+    yield from _snapshots_never_go_back(watch, journal)
+
+
+def _snapshots_never_go_back(watch: Watch, journal: Journal) -> Iterator[Violation]:
+    """Find processes that put an older version of the catalogue in force again."""
+    versions: dict[str, float] = {}
+    for fact in journal.of("gauge", "host_crashed", "host_stopped"):
+        if fact.kind != "gauge":
+            versions.pop(fact.host, None)
+        elif fact.members["name"] == "snapshot_version":
+            before, versions[fact.host] = versions.get(fact.host, 0.0), fact.number("value")
+            if versions[fact.host] < before and not watch.host(fact.host).doubled(fact.at):
+                what = f"{fact.host} went back from version {before:.0f} to {versions[fact.host]:.0f}"
+                yield Violation(CODE, fact.at, what)
 
 
 def _is_recorded(watch: Watch, call: Call) -> Iterator[Violation]:
@@ -67,6 +85,20 @@ def _is_recorded(watch: Watch, call: Call) -> Iterator[Violation]:
         cancelled = ", cancelled" if record.has("cancelled") else ""
         what = f"its client saw {seen}, {record.host} recorded {told}{cancelled}"
         yield Violation(CODE, record.at, what, call.name)
+
+
+def _fits_its_story(record: Fact) -> Iterator[Violation]:
+    """Hold a record's status against its own attempts: a good answer comes from one that was `ok`."""
+    words = [attempt.word for attempt in attempts_of(record)]
+    good = record.members["status"] == 200 and not record.members["code"]
+    wrong = ""
+    if good and not record.has("cancelled") and words[-1:] != ["ok"]:
+        wrong = "a good answer"
+    elif record.members["status"] == CLIENT_LEFT and not record.has("cancelled"):
+        wrong = "a client that left without leaving"
+    if wrong:
+        what = f"{record.host} recorded {record.members['request_id']} as {wrong}, its attempts: {' '.join(words)}"
+        yield Violation(CODE, record.at, what)
 
 
 def _is_code(record: Fact, call: Call) -> bool:

@@ -17,6 +17,11 @@ CODE = "I12"
 REST_MAX_S = 300.0
 """A vendor may ask for more, but is asked again after this."""
 
+BUSY, OVERLOADED = 429, 503
+
+REFUSED_KEY_S = 60.0
+"""A credential that was refused is set aside for this long, if there is another one."""
+
 READ_WITHIN_S = 2.0
 """The answer has been read by then, and what was let through before has arrived."""
 
@@ -33,14 +38,47 @@ def check_rests(watch: Watch) -> Iterator[Violation]:
             told_s = _told_s(resting)
             if told_s > READ_WITHIN_S and _was_read(watch, resting):
                 yield from _left_alone(watch, resting, told_s, exchanges)
+    yield from _overloaded_are_left_alone(watch)
+    yield from _refused_keys_are_set_aside(watch, asked)
+
+
+def _overloaded_are_left_alone(watch: Watch) -> Iterator[Violation]:
+    """Hold a 503 with `Retry-After` against all that was asked of the target, with whichever key."""
+    asked: dict[tuple[str, str], list[Exchange]] = defaultdict(list)
+    for exchange in watch.exchanges:
+        if exchange.asked.has("cloud") and not exchange.late:
+            asked[exchange.gateway, exchange.target].append(exchange)
+    for exchanges in asked.values():
+        for resting in exchanges:
+            told_s = _told_s(resting, OVERLOADED)
+            if told_s > READ_WITHIN_S and _was_read(watch, resting):
+                yield from _left_alone(watch, resting, told_s, exchanges)
+
+
+def _refused_keys_are_set_aside(
+    watch: Watch, asked: dict[tuple[str, str, str], list[Exchange]]
+) -> Iterator[Violation]:
+    """Hold a 401 against what its key was used for next, where the vendor has another key that nobody refused."""
+    for (gateway, target, key), exchanges in asked.items():
+        others = [
+            one
+            for (host, name, other), many in asked.items()
+            if (host, name) == (gateway, target) and other != key
+            for one in many
+        ]
+        if watch.most(f"keys:{target}", 1) < 2 or any(one.status in (401, 429) for one in others):
+            continue
+        for refused in exchanges:
+            if refused.status == 401 and refused.how == "whole" and _was_read(watch, refused):
+                yield from _left_alone(watch, refused, REFUSED_KEY_S, exchanges)
 
 
 def _is_told_apart(watch: Watch, exchange: Exchange) -> bool:
     return "key" in exchange.asked.members or watch.most(f"keys:{exchange.target}", 1) <= 1
 
 
-def _told_s(exchange: Exchange) -> float:
-    if exchange.told is None or exchange.status != 429 or exchange.how != "whole":
+def _told_s(exchange: Exchange, status: int = BUSY) -> float:
+    if exchange.told is None or exchange.status != status or exchange.how != "whole":
         return 0.0
     value = exchange.told.members.get("retry_after_s")
     return min(float(value), REST_MAX_S) if isinstance(value, int | float) else 0.0

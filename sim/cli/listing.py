@@ -61,6 +61,8 @@ MEANINGS = {
     "sliced": "bytes arrive in small pieces",
     "status": "answers with an error status",
     "rate_limited": "answers 429",
+    "overloaded": "503 with Retry-After",
+    "credential_refused": "401, 403 and other refusals of our own credential",
     "silent": "accepts and never answers",
     "cut": "the answer is cut off",
     "stall": "the answer falls silent",
@@ -86,5 +88,6 @@ MEANINGS = {
     "bad_catalogue": "an operator applies a catalogue that does not compile",
     "new_catalogue": "an operator applies a new catalogue",
     "revoke_key": "an operator revokes a client key",
+    "revoke_key_unheard": "the last of several keys is revoked, and nobody is told",
 }
 """What each kind of fault does."""

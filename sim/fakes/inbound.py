@@ -39,7 +39,9 @@ class Taker(Protocol):
 class PortConnection:
     """What a request came on, as both ends have it. `transport` None: it has ended."""
 
-    def __init__(self, taker: Taker, chance: Chance) -> None:
+    def __init__(self, taker: Taker, chance: Chance, window_bytes: int = BETWEEN_MAX_BYTES) -> None:
+        self._window_bytes = window_bytes
+        self._high_bytes = min(HIGH_WATER_BYTES, window_bytes // 4)
         self.taker = taker
         self.transport: PortTransport | None = PortTransport(self)
         self.writing_paused = False
@@ -55,7 +57,7 @@ class PortConnection:
         """Read no more until told to."""
         if self._reading:
             self._reading = False
-            self._between_bytes = self._chance.between(0, BETWEEN_MAX_BYTES)
+            self._between_bytes = self._chance.between(0, self._window_bytes)
 
     def read_on(self) -> None:
         """Read all there is, and whatever comes, at once."""
@@ -66,7 +68,7 @@ class PortConnection:
         """Read so many bytes of what waits, and no others."""
         data = bytes(self._unread[:bytes_max])
         del self._unread[:bytes_max]
-        if self.writing_paused and self.buffered_bytes <= LOW_WATER_BYTES:
+        if self.writing_paused and self.buffered_bytes <= self._high_bytes // 4:
             self._resume()
         if data:
             self.taker.received(data)
@@ -99,7 +101,7 @@ class PortConnection:
             self.taker.received(data)
             return
         self._unread += data
-        if self.buffered_bytes > HIGH_WATER_BYTES:
+        if self.buffered_bytes > self._high_bytes:
             self.writing_paused = True
 
     def close(self) -> None:

@@ -4,6 +4,7 @@ A fault says which row of the failure matrix it became once it has struck, since
 had seen by then. Not here: faults of the network, and what an engine does wrong by its nature (`engines/`).
 """
 
+import re
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 
@@ -159,16 +160,23 @@ def compressed(good: Steps, victim: Victim) -> Steps:
 
 
 def slow_drip(good: Steps, pause_s: float, victim: Victim) -> Steps:
-    """Send each byte alone; a text counts as sent with its last one."""
+    """Send each byte alone; a text counts as sent with the last one of its event."""
     victim.suffers("FV9")
     for step in good:
         if type(step) is not Piece:
             yield step
             continue
-        last = len(step.data) - 1
-        for at in range(last + 1):
-            yield Piece(step.data[at : at + 1], step.says if at == last else "")
+        spoken = _spoken_at(step)
+        for at in range(len(step.data)):
+            yield Piece(step.data[at : at + 1], spoken.get(at, ""))
             yield Pause(pause_s)
+
+
+def _spoken_at(step: Piece) -> dict[int, str]:
+    """Give which text has been said with which byte: one token per event where tokens were joined into a piece."""
+    ends = [found.end() - 1 for found in re.finditer(rb"\n\n", step.data)] or [len(step.data) - 1]
+    tokens = [f"{token} " for token in step.says.split(" ")[:-1]]
+    return dict(zip(ends, tokens, strict=True)) if len(ends) == len(tokens) else {ends[0]: step.says}
 
 
 def _part(

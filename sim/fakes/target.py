@@ -31,7 +31,7 @@ from sim.seed import Chance
 QUEUE_POLL_S = 0.05
 """How soon an engine sees that a slot has become free."""
 
-HEAD_FAULTS = ("silent", "status", "rate_limited")
+HEAD_FAULTS = ("silent", "status", "rate_limited", "overloaded", "credential_refused")
 SPOILING = (
     "foreign_script",
     "endless",
@@ -134,6 +134,7 @@ class Target:
         self._wall = wall
         self._queue: deque[int] = deque()
         self._faults: dict[str, float] = {}
+        self._refused_key = ""
         self._asked_before: Counter[str] = Counter()
         gives_usage = not isinstance(draft, VendorDraft) or draft.gives_usage
         self._speech = Speech(
@@ -173,6 +174,8 @@ class Target:
             self._faults[kind] = amount
         else:
             self._faults.pop(kind, None)
+            if kind == "credential_refused":
+                self._refused_key = ""
 
     def respond(self, method: str, path: str, headers: Headers, body: bytes, gateway: str) -> Steps:
         """Take any request; only one for a model counts as an exchange."""
@@ -268,6 +271,12 @@ class Target:
             rest_s = self._faults["rate_limited"]
             headers = rest_of(rest_s, chance, self._wall) if rest_s else ()
             return _meaning(dialect.busy(self), "FV7", headers)
+        if "overloaded" in self._faults:
+            return _meaning(dialect.failing(503), "", rest_of(self._faults["overloaded"], chance, self._wall))
+        if "credential_refused" in self._faults and (key := _digest_of(asked)):
+            self._refused_key = self._refused_key or key
+            if key == self._refused_key:
+                return dialect.refusal(401, "Incorrect API key provided.")
         if not asked.members:
             return dialect.not_json()
         if isinstance(self.draft, VendorDraft):

@@ -59,7 +59,8 @@ AMOUNTS = {
     "thin_link": (200.0, 20_000.0),
     "sliced": (1.0, 40.0),
     "status": (500.0, 599.0),
-    "rate_limited": (0.0, 20.0),
+    "rate_limited": (-3.0, 20.0),
+    "overloaded": (1.0, 20.0),
     "cut": (0.0, 10.0),
     "stall": (0.0, 10.0),
     "error_in_200": (0.0, 5.0),
@@ -74,6 +75,6 @@ AMOUNTS = {
 """Bounds of the amount of each kind that has one."""
 
 WHOLE = frozenset(
-    {"sliced", "thin_link", "status", "rate_limited"}
+    {"sliced", "thin_link", "status", "rate_limited", "overloaded"}
     | {"cut", "stall", "error_in_200", "meaning_in_200", "malformed"}
 )

@@ -41,6 +41,8 @@ KINDS: dict[str, Kind] = {
     # What a target answers while the fault is on.
     "status": Kind(On.TARGET, ("FV1",), "HTTP status 500 to 599"),
     "rate_limited": Kind(On.TARGET, ("FV7",), "seconds of Retry-After; 0: none given, negative: nonsense"),
+    "overloaded": Kind(On.TARGET, (), "seconds of Retry-After that come with its 503"),
+    "credential_refused": Kind(On.TARGET, ()),  # a vendor takes the first key it then sees for a bad one
     "silent": Kind(On.TARGET, ("FV2",)),  # accepts and never answers
     "cut": Kind(On.TARGET, ("FV3",), "events before it; 0: before anything visible"),
     "stall": Kind(On.TARGET, ("FV4",), "events before it"),
@@ -69,7 +71,18 @@ KINDS: dict[str, Kind] = {
     "bad_catalogue": Kind(On.OPERATOR, (), instant=True),
     "new_catalogue": Kind(On.OPERATOR, (), instant=True),
     "revoke_key": Kind(On.OPERATOR, (), instant=True),
+    "revoke_key_unheard": Kind(On.OPERATOR, (), instant=True),  # its notification is lost
 }
+
+
+TIME_MAX_S = 1e6
+"""No world lasts so long."""
+
+AMOUNT_MIN, AMOUNT_MAX = -1e6, 1e6
+"""Of anything that has an amount: seconds, bytes, events, statuses."""
+
+SIGNED = frozenset({"wall_jump", "rate_limited"})
+"""Kinds whose amount may be negative."""
 
 
 class PlanInvalid(ValueError):
@@ -126,4 +139,12 @@ def plan_of(rows: Sequence[Sequence[object]]) -> Plan:
     for fault in plan:
         if fault.kind not in KINDS:
             raise PlanInvalid(f"the plan has a fault of kind {fault.kind!r}, which this release does not know")
+        # A time that is no number would put the timers of the world out of order, and blame the product.
+        if not (0 <= fault.at_s < TIME_MAX_S and 0 <= fault.lasts_s < TIME_MAX_S and _is_sane(fault)):
+            raise PlanInvalid(f"the plan has a fault of kind {fault.kind!r} whose times or amount cannot be")
     return plan
+
+
+def _is_sane(fault: Fault) -> bool:
+    low = AMOUNT_MIN if fault.kind in SIGNED else 0.0
+    return low <= fault.amount <= AMOUNT_MAX

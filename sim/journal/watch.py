@@ -23,6 +23,10 @@ ARRIVES_WITHIN_S = 1.0
 """On a link without faults, what one side sends reaches the other within this, and is acted upon."""
 
 
+STALE_WITHIN_S = 1.05
+"""A request may be sent once more only where its kept connection died this soon after it was sent, or was dead."""
+
+
 class Watch:
     """The index. All of it is in the order of the journal."""
 
@@ -33,6 +37,7 @@ class Watch:
         self._storms: dict[str, list[tuple[float, bool]]] = defaultdict(list)
         self._swaps: dict[str, list[float]] = defaultdict(list)
         self._resets: dict[str, list[float]] = defaultdict(list)
+        self._troubles: dict[str, list[tuple[float, bool]]] = defaultdict(list)
         self.faults: dict[str, list[tuple[float, bool]]] = defaultdict(list)
         self.calls: dict[str, Call] = {}
         self.exchanges: list[Exchange] = []
@@ -84,6 +89,12 @@ class Watch:
     def swapped(self, host: str, since: float, until: float) -> bool:
         """Whether a gateway put another snapshot in force in this time."""
         return any(since <= at <= until for at in self._swaps.get(host, ()))
+
+    def troubled(self, target: str, since: float, until: float) -> bool:
+        """Whether any fault was aimed at a target in this time, or shortly before it."""
+        if self.was_reset(target, since, until):
+            return True
+        return any_overlaps(switched(self._troubles.get(target, ())), since - STORM_TAIL_S, until)
 
     def was_reset(self, target: str, since: float, until: float) -> bool:
         """Whether connections to a target were reset in this time."""
@@ -167,7 +178,9 @@ class Watch:
             self._storms[target].append((fact.at, on))
         elif kind == "reset":
             self._resets[target].append(fact.at)
-        elif kind == "lag":
+        if target and kind not in ("reset", "lag"):
+            self._troubles[target].append((fact.at, on))
+        if kind == "lag":
             self._hosts.setdefault(target, Host()).take(fact)
 
     def _read_asked(self, fact: Fact) -> None:
@@ -197,7 +210,9 @@ class Watch:
         # A reset destroys what has not been read, be it on its way or waiting for a process that stands still.
         slow = self.stormy(exchange.target, exchange.asked.at, until)
         slow = slow or self.host(exchange.gateway).stood_still_s(exchange.asked.at, until) > 0
-        if exchange.how == "cut" and (exchange.status == 0 or slow):
+        # A peer that had the request for longer than a moment may have begun to work: no reason to send it again.
+        brief = slow or exchange.told_at - exchange.asked.at <= STALE_WITHIN_S
+        if exchange.how == "cut" and (exchange.status == 0 or slow) and brief:
             return True
         if not self.was_reset(exchange.target, exchange.asked.at, until):
             return False

@@ -9,11 +9,21 @@ from dataclasses import dataclass, field
 
 from sim.seed import Chance
 
+WINDOW_BYTES = 256 * 1024
+"""Bytes under way or unread at the peer: about what two kernels hold for a connection between machines."""
+
+HIGH_BYTES = 64 * 1024
+"""Above this a writer is asked to pause, as in asyncio."""
+
 
 @dataclass(slots=True)
 class Link:
-    """The way of one host to another. 0 bytes per second: no limit; 0 bytes a slice: not sliced."""
+    """The way of one host to another. 0 bytes per second: no limit; 0 bytes a slice: not sliced.
 
+    `window_bytes` may be under way or unread; with a small one short answers meet what else only long ones do.
+    """
+
+    window_bytes: int = WINDOW_BYTES
     latency_s: float = 0.0005
     jitter_s: float = 0.0002
     bytes_per_s: float = 0.0

@@ -14,7 +14,7 @@ from ipaddress import ip_address
 
 from sim.hosts import HOST, name_of
 from sim.loop import VirtualLoop
-from sim.network.link import Link
+from sim.network.link import WINDOW_BYTES, Link
 from sim.network.listeners import Factory, Listener
 from sim.network.side import Side
 from sim.network.surroundings import Surroundings
@@ -34,8 +34,11 @@ PORTS = range(32768, 61000)
 class Network:
     """All hosts of one world and what lies between them."""
 
-    def __init__(self, loop: VirtualLoop, chance: Chance, trace: Trace) -> None:
+    def __init__(
+        self, loop: VirtualLoop, chance: Chance, trace: Trace, *, window_bytes: int = WINDOW_BYTES
+    ) -> None:
         self._loop = loop
+        self._window_bytes = window_bytes
         self._chance = chance
         self._around = Surroundings(loop, chance, trace, self._gone)
         self._addresses: dict[str, str] = {}
@@ -71,7 +74,7 @@ class Network:
             for name in (a, b):
                 if name not in self._addresses:
                     raise ValueError(f"host {name!r} is not known")
-            link = self._links[a, b] = Link()
+            link = self._links[a, b] = Link(self._window_bytes)
         return link
 
     # For the loop.

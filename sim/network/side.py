@@ -14,14 +14,8 @@ from collections.abc import Iterable
 from contextvars import Context
 
 from sim.hosts import HOST, name_of
-from sim.network.link import Link
+from sim.network.link import HIGH_BYTES, Link
 from sim.network.surroundings import Address, Parcel, Sign, Surroundings
-
-WINDOW_BYTES = 256 * 1024
-"""Bytes under way or unread at the peer: about what two kernels hold for a connection between machines."""
-
-HIGH_BYTES = 64 * 1024
-"""Above this a writer is asked to pause, as in asyncio."""
 
 
 class Side(asyncio.Transport):
@@ -51,7 +45,8 @@ class Side(asyncio.Transport):
         self._around = around
         self._loop = around.loop
         self._protocol: asyncio.Protocol | None = None
-        self._high, self._low = HIGH_BYTES, HIGH_BYTES // 4
+        self._high = min(HIGH_BYTES, link.window_bytes // 4)
+        self._low = self._high // 4
         self._unsent: deque[bytes] = deque()
         self._unsent_bytes = 0
         self._held: deque[Parcel] = deque()
@@ -144,7 +139,7 @@ class Side(asyncio.Transport):
         if self._eof_asked:
             raise RuntimeError("Cannot call write() after write_eof()")
         parcel = bytes(data)
-        if not self._unsent and self.in_flight_bytes + len(parcel) <= WINDOW_BYTES:
+        if not self._unsent and self.in_flight_bytes + len(parcel) <= self.link.window_bytes:
             self._send(parcel)
             return
         self._unsent.append(parcel)
@@ -260,7 +255,7 @@ class Side(asyncio.Transport):
 
     def _fill_window(self) -> None:
         unsent = self._unsent
-        while unsent and (room := WINDOW_BYTES - self.in_flight_bytes) > 0:
+        while unsent and (room := self.link.window_bytes - self.in_flight_bytes) > 0:
             parcel = unsent.popleft()
             if len(parcel) > room:
                 unsent.appendleft(parcel[room:])

@@ -118,6 +118,8 @@ def _knobs(chance: Chance) -> Knobs:
         noise=chance.pick((0.0, 0.2, 0.2, 0.5)),
         wall_offset_s=chance.pick((0.0, 5.0, -5.0)),
         drift=chance.pick((0.0, 0.0002)),
+        window_bytes=chance.pick((256 * 1024, 256 * 1024, 1024)),
+        client_slice_bytes=chance.pick((0, 0, 60)),
     )
     if chance.happens(0.5):
         return knobs

@@ -11,6 +11,7 @@ from ktms.domain.catalogue import TimeoutSpec
 from ktms.domain.errors import ErrorCode, Problem
 from ktms.domain.ids import NodeName
 from ktms.domain.placement import Placement
+from ktms.domain.routing.breaker import FAILURES_MAX
 from ktms.domain.routing.outcome import FailureKind
 from ktms.engine.call import Failed, Result, Streamed, Whole
 from ktms.engine.settings import EngineSettings
@@ -251,6 +252,23 @@ async def test_an_attempt_gets_no_more_time_than_the_call_has_left() -> None:
     await rig.handle(rig.call())
     assert rig.clock.monotonic() - began_at == 100
     assert [exchange.request.timers.total_s for exchange in rig.upstream.exchanges] == [100, 30]
+
+
+async def test_nothing_is_dialled_with_no_time_left_to_answer() -> None:
+    models = tuple(replace(model, timeouts=TimeoutSpec(first_token_s=99.7)) for model in CATALOGUE.models)
+    rig = await rig_of(settings=EngineSettings(call_total_s=100), catalogue=replace(CATALOGUE, models=models))
+    for name in ("alpha", "beta"):
+        rig.says(name, (Silence(),))
+    await rig.handle(rig.call())
+    assert rig.dialled == ["alpha"], "beta would have had 0.3 s"
+
+
+async def test_our_own_deadline_is_not_held_against_a_target() -> None:
+    rig = await rig_of(settings=EngineSettings(call_total_s=10))
+    rig.says("alpha", *[(Silence(),)] * FAILURES_MAX, whole())
+    for _ in range(FAILURES_MAX):
+        assert cause(await rig.handle(rig.call())).code == ErrorCode.UPSTREAM_TIMEOUT
+    assert isinstance(await rig.handle(rig.call()), Whole), "its breaker stayed closed"
 
 
 async def test_every_attempt_is_one_usage_event(rig: Rig) -> None:

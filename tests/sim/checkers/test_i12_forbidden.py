@@ -3,7 +3,7 @@
 import pytest
 
 from sim.checkers.i12_forbidden import check
-from tests.sim.checkers.story import GATEWAY, NODE, Story, said
+from tests.sim.checkers.story import CLOUD, GATEWAY, NODE, Story, said
 
 
 def test_an_ordinary_call_is_right() -> None:
@@ -20,9 +20,20 @@ def test_a_node_for_a_call_in_the_cloud_alone_is_found() -> None:
     assert said(check, story) == ["gw1 asked node-0, its placement is cloud_only"]
 
 
-@pytest.mark.parametrize("placement", ["nodes_first", "cloud_first"])
-def test_both_kinds_are_right_where_both_are_allowed(placement: str) -> None:
-    assert said(check, Story().sent(placement=placement).asked(1, NODE).failed(1, NODE).asked(2)) == []
+@pytest.mark.parametrize(
+    ("placement", "first", "second"), [("nodes_first", NODE, CLOUD), ("cloud_first", CLOUD, NODE)]
+)
+def test_both_kinds_are_right_where_both_are_allowed(placement: str, first: str, second: str) -> None:
+    story = Story().sent(placement=placement).asked(1, first).failed(1, first).asked(2, second)
+    assert said(check, story) == []
+
+
+@pytest.mark.parametrize(
+    ("placement", "first", "second"), [("nodes_first", CLOUD, NODE), ("cloud_first", NODE, CLOUD)]
+)
+def test_the_second_choice_is_not_asked_before_the_first(placement: str, first: str, second: str) -> None:
+    story = Story().sent(placement=placement).asked(1, first).failed(1, first).asked(2, second)
+    assert len(said(check, story)) == 1
 
 
 def test_a_key_that_may_use_nodes_alone_binds_its_calls() -> None:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from sim.network.side import HIGH_BYTES, WINDOW_BYTES
+from sim.network.link import HIGH_BYTES, WINDOW_BYTES
 from tests.sim.network.lab import Lab, Recorder
 
 
