@@ -3,12 +3,13 @@
 No cloud vendor for a call that may only run on our own machines, and no machine of ours for one that is
 cloud_only: what the call says, else its key's first placement, else the gateway's. No target whose breaker must be
 open, no vendor that was told to rest (FV5 to FV7). A gateway that shuts down takes no new call after its delay
-(FG1).
+(FG1). What a replica tells a balancer is true.
 """
 
 from collections.abc import Iterator
 
 from sim.checkers.breakers import check_breakers
+from sim.checkers.readiness import check_readiness
 from sim.checkers.rests import check_rests
 from sim.checkers.violation import Violation
 from sim.journal.calls import Call, text_of
@@ -35,6 +36,7 @@ def check(journal: Journal) -> Iterator[Violation]:
             yield from _not_begun_by_a_leaving_gateway(watch, call)
     yield from check_rests(watch)
     yield from check_breakers(watch, journal)
+    yield from check_readiness(watch, journal)
 
 
 def _placed_rightly(watch: Watch, call: Call) -> Iterator[Violation]:

@@ -1,8 +1,9 @@
 """What people hand in: seeds, scenarios, plans, lines. What is wrong is said in one line, with exit code 2."""
 
 import difflib
+import math
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -85,7 +86,7 @@ class SeedType(click.ParamType[int]):
 
     name = "seed"
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Read it."""
         del param, ctx
         try:
@@ -148,5 +149,21 @@ SEED = SeedType()
 SCENARIO = ScenarioType()
 PLAN = PlanType()
 FILE = FileType()
+
+
+class Duration(click.FloatRange):
+    """A length of time above 0; a number, which NaN is not."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, min_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read one."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is no length of time", param, ctx)
+        return number
+
+
 EXPLORE = "explore"
 """The scenario of who names none."""

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 import click
 
 from sim.cli.example import example
-from sim.cli.inputs import SCENARIO, SEED
+from sim.cli.inputs import SCENARIO, SEED, Duration
 from sim.cli.pace import Pace
 from sim.cli.screen import put_json, say
 from sim.cli.swarm_summary import put_summary, summary_row
@@ -44,7 +44,7 @@ JOBS_MAX = 256
         "ktms-sim swarm --worlds 2000 --start 1234 --scenario explore --jobs 4",
     )
 )
-@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="How long [default: 3].")
+@click.option("--minutes", type=Duration(), help="How long [default: 3].")
 @click.option("--worlds", type=click.IntRange(1), help="How many worlds at most.")
 @click.option(
     "--scenario",

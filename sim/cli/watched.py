@@ -18,6 +18,7 @@ from types import FrameType
 import click
 
 from sim import run as worlds
+from sim.cli.inputs import Duration
 from sim.cli.screen import put_json, say
 from sim.cli.verdict import BROKEN, INTERRUPTED, put_outcome
 from sim.commit import commit_here
@@ -34,7 +35,7 @@ STDERR = 2
 
 WALL = click.option(
     "--wall",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Duration(),
     metavar="SECONDS",
     default=WORLD_WALL_MAX_S,
     show_default=True,

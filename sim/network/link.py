@@ -16,6 +16,10 @@ HIGH_BYTES = 64 * 1024
 """Above this a writer is asked to pause, as in asyncio."""
 
 
+PIECES_MAX = 2000
+"""Into so many pieces one write is cut at most: a flood byte by byte would take minutes and show nothing more."""
+
+
 @dataclass(slots=True)
 class Link:
     """The way of one host to another. 0 bytes per second: no limit; 0 bytes a slice: not sliced.
@@ -56,7 +60,7 @@ class Link:
             return [data]
         pieces, start = [], 0
         while start < len(data):
-            size = chance.between(1, self.slice_max_bytes)
+            size = max(chance.between(1, self.slice_max_bytes), len(data) // PIECES_MAX)
             pieces.append(data[start : start + size])
             start += size
         return pieces
