@@ -27,7 +27,7 @@ from ktms.ports.lease_store import Lease, LeaseStore, LeaseStoreAway, SlotWish
 from ktms.ports.telemetry import Dependency, Telemetry
 
 LEFT_MIN_S = 0.5
-"""With less time than this nothing is dialled any more: it could not answer, and it would be held against it."""
+"""With less time than this no other target is dialled: it could not answer."""
 
 WISHES_MAX = 8
 """Candidates named in one request for a slot: the first few of a ranking; more would only slow the store."""
@@ -213,7 +213,8 @@ class Walk:
     def _spent(self, dialled_max: int) -> bool:
         """Whether attempts or time are used up."""
         left_s = self._deadline - self._means.clock.monotonic()
-        return self._story.dialled >= dialled_max or left_s < LEFT_MIN_S
+        least_s = LEFT_MIN_S if self._story.dialled else 0.0
+        return self._story.dialled >= dialled_max or left_s <= least_s
 
 
 _OUT_OF_TIME = FailureKind.TOTAL_TIMEOUT.value

@@ -54,17 +54,19 @@ def clock() -> SettableClock:
 
 @pytest.fixture
 def make_bench(tmp_path: Path, clock: SettableClock) -> Iterator[Callable[..., Bench]]:
-    opened: list[int] = []
+    opened: list[tuple[GatewayTelemetry, int]] = []
 
     def make(log_format: LogFormat = LogFormat.JSON, level: str = "info") -> Bench:
         log = tmp_path / "log"
         fd = os.open(log, os.O_WRONLY | os.O_CREAT)
-        opened.append(fd)
         settings = LogSettings(log_format=log_format, level=level, fd=fd)
-        return Bench(GatewayTelemetry(clock, settings, version="1.2.3"), clock, log)
+        telemetry = GatewayTelemetry(clock, settings, version="1.2.3")
+        opened.append((telemetry, fd))
+        return Bench(telemetry, clock, log)
 
     yield make
-    for fd in opened:
+    for telemetry, fd in opened:
+        telemetry.stop()  # or its thread writes into whatever file gets this number next
         os.close(fd)
 
 
