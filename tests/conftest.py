@@ -7,6 +7,7 @@ Whoever uses one of them is marked `service`. `postgres_gate` leads to Postgres 
 import asyncio
 import base64
 import itertools
+import os
 import re
 import shutil
 import tempfile
@@ -27,6 +28,10 @@ from ktms.adapters.postgres.migrate import Migrator
 from ktms.adapters.postgres.migration_files import read_migrations, shipped_folder
 from ktms.adapters.postgres.pool import Database
 from ktms.domain.access.keyring import Keyring, parse_keyring
+
+# gRPC restarts its poller in every forked child, and Python closes that poller's descriptor before it executes the
+# program: the child aborts now and then (grpc/grpc 43055). Our children never use what they inherit.
+os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "false"  # noqa: TID251 - read by the library when it first begins
 
 SERVERS = ("postgres_server", "valkey_server")
 MIGRATED = "migrated"
