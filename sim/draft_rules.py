@@ -15,7 +15,7 @@ PLACEMENTS = ("nodes_first", "nodes_only", "cloud_first", "cloud_only", None)
 MEANT = {"status": (500.0, 599.0), "sliced": (1.0, math.inf), "thin_link": (1.0, math.inf)}
 """Amounts that mean anything, where not all do."""
 
-NEEDS_BYTES = ("thin_link", "sliced", "redis_away", "redis_hung")
+NEEDS_BYTES = ("partition", "thin_link", "sliced", "redis_away", "redis_hung")
 """Faults that mean nothing where there are no bytes."""
 
 
@@ -57,6 +57,8 @@ def _aims(draft: Draft, on: On) -> tuple[str, ...]:
             return (*(vendor.name for vendor in draft.vendors), *(node.name for node in draft.nodes))
         case On.GATEWAY:
             return tuple(f"gw{number + 1}" for number in range(draft.replicas))
+        case On.PAIR:
+            return tuple(f"{one}>{other}" for one in _aims(draft, On.GATEWAY) for other in _aims(draft, On.TARGET))
         case On.POSTGRES | On.REDIS | On.OPERATOR:
             return ("",)
 

@@ -6,7 +6,7 @@ bytes, and there is no Redis. Not here: what a target answers (`sim/fakes/target
 
 import asyncio
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from sim.actors.caller import Clients
@@ -50,9 +50,11 @@ class Fleet:
         self._window_bytes = int(draft.knobs.window_bytes)
         self._slice_bytes = draft.knobs.client_slice_bytes
         self._loop = loop
+        self._trace = trace
         self._network = Network(loop, seed.chance("network"), trace, window_bytes=int(draft.knobs.window_bytes))
         loop.network = self._network
-        self._hosts: dict[str, str] = {}
+        self._hosts: dict[str, str] = {}  # address to name
+        self._known: dict[str, None] = {}
         self._gateways: list[str] = []
         self._houses: dict[str, PortTargets] = {}
         self._seed = seed
@@ -84,10 +86,11 @@ class Fleet:
 
     def add_host(self, name: str) -> None:
         """Make a host known to the network, once."""
-        if name not in self._hosts:
-            number = len(self._hosts) + 1
+        if name not in self._known:
+            number = len(self._known) + 1
             address = f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
-            self._hosts[name] = address
+            self._known[name] = None
+            self._hosts[address] = name
             self._network.add_host(name, address)
             if name.startswith("client"):
                 for gateway in self._gateways:
@@ -101,7 +104,7 @@ class Fleet:
     def targets_of(self, gateway: str) -> PortTargets:
         """Give the upstream port of a new process."""
         origins = {("http", name, TARGET_PORT): target for name, target in self.targets.items()}
-        house = self._houses[gateway] = PortTargets(gateway, origins, self._port_roads)
+        house = self._houses[gateway] = PortTargets(gateway, origins, self._port_roads, self._trace)
         return house
 
     def clients(self, gateways: Sequence[GatewayHost], stall_s: float) -> ClosableClients:
@@ -125,14 +128,12 @@ class Fleet:
         """Count what a gateway has written and nobody has taken."""
         return self._network.buffered_bytes_of(gateway)
 
-    async def _listen(self, name: str, port: int, factory: object) -> None:
+    async def _listen(self, name: str, port: int, factory: Callable[[], asyncio.Protocol]) -> None:
         self.add_host(name)
-        assert callable(factory)
         await self._loop.start_on(f"{name}#1", self._loop.create_server(factory, name, port), name=f"open {name}")
 
     def _peer(self, transport: asyncio.BaseTransport) -> str:
-        address = transport.get_extra_info("peername")[0]
-        return next(name for name, known in self._hosts.items() if known == address)
+        return self._hosts[transport.get_extra_info("peername")[0]]
 
 
 class WireRoads:
@@ -154,6 +155,10 @@ class WireRoads:
         """Hold everything back, both ways."""
         for gateway in self._gateways:
             self._network.partition(gateway, target, on)
+
+    def partition(self, gateway: str, target: str, *, on: bool) -> None:
+        """Let one gateway and one target not reach each other."""
+        self._network.partition(gateway, target, on)
 
     def vanish(self, target: str, *, on: bool) -> None:
         """Let the host be gone without a word."""

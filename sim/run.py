@@ -23,6 +23,9 @@ from sim.world import World
 
 HASH_CHARS = 16
 
+ALIVE = ("bytes", "reply", "timer")
+"""A world whose trace lacks one of these has run nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -88,7 +91,7 @@ def _ran(world: World) -> str:
         return f"{type(error).__name__}: {error}"
     except Exception as error:  # noqa: BLE001 - the boundary: a mistake of the simulator's own is an outcome too
         return f"the world broke: {_told(error)}"
-    missing = [kind for kind in world.alive_kinds if not world.trace.counts[kind]]
+    missing = [kind for kind in ALIVE if not world.trace.counts[kind]]
     if missing:
         return f"the trace has no {', '.join(missing)}: nothing was simulated"
     return "".join(

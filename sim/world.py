@@ -78,11 +78,6 @@ class World:
                 self.loop.close()
 
     @property
-    def alive_kinds(self) -> tuple[str, ...]:
-        """Kinds of records that the trace of a world at this level must have."""
-        return ("bytes", "reply", "timer") if self._draft.level is Level.WIRE else ("reply", "timer")
-
-    @property
     def calls(self) -> int:
         """Calls that clients made."""
         return sum(1 for _ in self.journal.of("call_sent"))

@@ -11,7 +11,7 @@ from ktms.domain.capacity.node_choice import order
 from ktms.domain.errors import Problem
 from ktms.domain.ids import LOCAL, NodeName
 from ktms.domain.routing.cooldown import rest_s
-from ktms.domain.routing.outcome import FailureKind, Rest
+from ktms.domain.routing.outcome import Rest
 from ktms.domain.routing.plan import CloudStep, LocalStep
 from ktms.domain.snapshot import Node, VendorKey
 from ktms.engine.attempt import Attempts
@@ -172,7 +172,7 @@ class Walk:
             gate.says_nothing()
             raise
         verdict = shot.verdict
-        if shortened and verdict is not None and verdict.word == _OUT_OF_TIME:
+        if shortened and verdict is not None and verdict.out_of_time:
             gate.says_nothing()  # it was our own deadline
         elif verdict is not None and verdict.breaker_counts:
             gate.failed()
@@ -215,9 +215,6 @@ class Walk:
         left_s = self._deadline - self._means.clock.monotonic()
         least_s = LEFT_MIN_S if self._story.dialled else 0.0
         return self._story.dialled >= dialled_max or left_s <= least_s
-
-
-_OUT_OF_TIME = FailureKind.TOTAL_TIMEOUT.value
 
 
 def _only_name(nodes: tuple[Node, ...]) -> NodeName | None:

@@ -1,5 +1,7 @@
 """Which `sometimes` marks a journal reached, as far as its facts tell; others are noted where they happen."""
 
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 
 from sim.journal.calls import Call
@@ -117,13 +119,14 @@ def _of_keys(watch: Watch, journal: Journal) -> Iterator[str]:
         fact.members["key"]: fact.members.get("name") or fact.members["key"] for fact in journal.of("key_made")
     }
     answered: dict[str, float] = {}  # the first moment at which a key had worked
+    failed = _failed_look_ups(journal)
     for call in sorted(watch.calls.values(), key=lambda call: call.over_at):
         key = call.sents[0].text("key") if call.sents else ""
         if call.status == 401 and key not in known:
             yield "key.refused"
         if call.status == 200:
             answered.setdefault(key, call.over_at)
-            if _unanswered(journal, call):
+            if _unanswered(failed.get(call.gateway, []), call):
                 yield "key.window_used"
         elif call.code == "auth_unavailable" and answered.get(key, call.sent_at) < call.sent_at:
             yield "key.window_closed"
@@ -136,13 +139,19 @@ def _of_keys(watch: Watch, journal: Journal) -> Iterator[str]:
             yield "key.revoked_midway"
 
 
-def _unanswered(journal: Journal, call: Call) -> bool:
+def _failed_look_ups(journal: Journal) -> dict[str, list[float]]:
+    """Give the moments at which look-ups failed, by gateway and in order."""
+    failed: dict[str, list[float]] = defaultdict(list)
+    for fact in journal.of("keys_asked"):
+        if fact.members["answer"] != "found":
+            failed[fact.host].append(fact.at)
+    return failed
+
+
+def _unanswered(failed: list[float], call: Call) -> bool:
     """Tell whether a look-up failed at its gateway between the call's sending and its head."""
     until = call.begun.at if call.begun is not None else call.over_at
-    return any(
-        fact.host == call.gateway and fact.members["answer"] != "found" and call.sent_at <= fact.at <= until
-        for fact in journal.of("keys_asked")
-    )
+    return bisect_right(failed, until) > bisect_left(failed, call.sent_at)
 
 
 def _of_hosts(watch: Watch) -> Iterator[str]:

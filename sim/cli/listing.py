@@ -55,6 +55,7 @@ MEANINGS = {
     "refuse": "connections are refused",
     "reset": "every open connection is reset",
     "black_hole": "bytes are held, and delivered when it ends",
+    "partition": "one replica and one target do not reach each other",
     "half_open": "the host is gone without a word, its connections never come back",
     "slow_link": "everything takes longer on its way",
     "thin_link": "few bytes pass per second",

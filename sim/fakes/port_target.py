@@ -6,6 +6,7 @@ Not here: what is answered (`target.py`), how an exchange is timed (`ktms/adapte
 """
 
 import asyncio
+import itertools
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 
@@ -14,6 +15,7 @@ from ktms.domain.routing.outcome import FailureKind
 from ktms.ports.upstream import UpstreamRequest
 from sim.fakes.steps import Cut, Head, How, Pause, Piece, Raw, Silence, Steps
 from sim.fakes.target import Target
+from sim.trace import Trace
 
 Origin = tuple[str, str, int]
 """Scheme, host and port, as the catalogue has them."""
@@ -70,6 +72,9 @@ class PortRoads:
         else:
             way.free.set()
 
+    def partition(self, gateway: str, target: str, *, on: bool) -> None:
+        """Do nothing: here one way leads from all gateways to a target."""
+
     def vanish(self, target: str, *, on: bool) -> None:
         """Let the machine be gone without a word; when it ends a new one is there, and knows no connection."""
         way = self.way(target)
@@ -85,7 +90,9 @@ class PortRoads:
 class PortTargets:
     """One gateway's upstream port, with all targets behind it, each at its origin; elsewhere nobody listens."""
 
-    def __init__(self, gateway: str, targets: Mapping[Origin, Target], roads: PortRoads) -> None:
+    def __init__(self, gateway: str, targets: Mapping[Origin, Target], roads: PortRoads, trace: Trace) -> None:
+        self._trace = trace
+        self._exchanges = itertools.count(1)
         self.upstream = memory.MemoryUpstream(self.script_for, keeps_ended=False)
         self._gateway = gateway
         self._targets = targets
@@ -124,7 +131,8 @@ class PortTargets:
         life = way.lives
         if way.latency_s:
             yield memory.Pause(2 * way.latency_s)
-        prologue = request.prologue
+        prologue, number = request.prologue, next(self._exchanges)
+        now = asyncio.get_running_loop().time
         steps = target.respond(
             prologue.method,
             prologue.path,
@@ -138,6 +146,8 @@ class PortTargets:
                     yield memory.Wait(way.free)
                 if way.lives != life:
                     yield memory.Silence()
+                if type(step) is bytes:
+                    self._trace.delivered(now(), number, self._gateway, step)
                 yield step
         finally:
             steps.close()

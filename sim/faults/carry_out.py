@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from sim.faults.plan import KINDS, Fault, On
+from sim.faults.plan import KINDS, Fault, On, pair_of
 from sim.journal.journal import Journal
 
 HOST = "world"
@@ -36,6 +36,10 @@ class Roads(Protocol):
 
     def hold(self, target: str, *, on: bool) -> None:
         """Hold everything back."""
+        ...
+
+    def partition(self, gateway: str, target: str, *, on: bool) -> None:
+        """Let one gateway and the target not reach each other."""
         ...
 
     def vanish(self, target: str, *, on: bool) -> None:
@@ -114,7 +118,7 @@ class Injector:
         self._note(fault, on=True)
         if self._is_here(fault):
             for name in kind.ids:
-                self._journal.note("fault_active", HOST, id=name, target=fault.target)
+                self._journal.note("fault_active", HOST, id=name, target=fault.aimed_at)
         if not kind.instant:
             self._on[fault] = None
         self._apply(fault, on=True)
@@ -126,6 +130,9 @@ class Injector:
                 return fault.target in self._things.targets
             case On.GATEWAY:
                 return fault.target in self._things.gateways
+            case On.PAIR:
+                gateway, target = pair_of(fault.target)
+                return gateway in self._things.gateways and target in self._things.targets
             case On.REDIS:
                 return self._things.redis is not None
             case On.POSTGRES | On.OPERATOR:
@@ -146,7 +153,10 @@ class Injector:
             gateway.ensure_up()
 
     def _note(self, fault: Fault, *, on: bool) -> None:
-        self._journal.note("fault", HOST, fault=fault.kind, target=fault.target, on=on, amount=fault.amount)
+        between = {"gateway": pair_of(fault.target)[0]} if KINDS[fault.kind].on is On.PAIR else {}
+        self._journal.note(
+            "fault", HOST, fault=fault.kind, target=fault.aimed_at, on=on, amount=fault.amount, **between
+        )
 
     def _apply(self, fault: Fault, *, on: bool) -> None:
         things = self._things
@@ -155,6 +165,8 @@ class Injector:
                 self._to_target(fault, on=on)
             case On.GATEWAY if fault.target in things.gateways:
                 self._to_gateway(fault, things.gateways[fault.target], on=on)
+            case On.PAIR if self._is_here(fault):
+                things.roads.partition(*pair_of(fault.target), on=on)
             case On.POSTGRES:
                 things.postgres.mode(fault.kind, fault.amount, on=on)
             case On.REDIS if things.redis is not None:

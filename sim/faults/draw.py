@@ -39,6 +39,8 @@ def _names(kind: str, aims: Aims) -> Sequence[str]:
             return aims.targets
         case On.GATEWAY:
             return aims.gateways
+        case On.PAIR:
+            return [f"{gateway}>{target}" for gateway in aims.gateways for target in aims.targets]
         case On.REDIS:
             return ("",) if aims.redis else ()
         case On.POSTGRES | On.OPERATOR:

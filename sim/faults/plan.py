@@ -13,6 +13,7 @@ class On(StrEnum):
     """What a fault can be aimed at. The target's name follows from it: a host, a vendor or node, or nothing."""
 
     TARGET = "a vendor or a node, by its name"
+    PAIR = "one replica and one vendor or node: gw1>cloud-a"
     GATEWAY = "a replica, by its host name"
     POSTGRES = "the database"
     REDIS = "redis"
@@ -34,6 +35,7 @@ KINDS: dict[str, Kind] = {
     "refuse": Kind(On.TARGET, ("FV1",)),
     "reset": Kind(On.TARGET, ("FV1", "FV3"), instant=True),  # every open connection, by RST
     "black_hole": Kind(On.TARGET, ("FV2", "FV4")),  # bytes are held, delivered when it ends
+    "partition": Kind(On.PAIR, ("FV2", "FV4")),  # as a black hole, between one replica and one target only
     "half_open": Kind(On.TARGET, ("FV4",)),  # the host is gone without a FIN; its connections never come back
     "slow_link": Kind(On.TARGET, (), "seconds of latency"),
     "thin_link": Kind(On.TARGET, (), "bytes per second"),
@@ -85,6 +87,12 @@ SIGNED = frozenset({"wall_jump", "rate_limited"})
 """Kinds whose amount may be negative."""
 
 
+def pair_of(target: str) -> tuple[str, str]:
+    """Take the target of a fault between two hosts apart: gateway, vendor or node."""
+    gateway, _, name = target.partition(">")
+    return gateway, name
+
+
 class PlanInvalid(ValueError):
     """The text is no plan of this release; the message says why."""
 
@@ -98,6 +106,11 @@ class Fault:
     at_s: float
     lasts_s: float = 0.0
     amount: float = 0.0
+
+    @property
+    def aimed_at(self) -> str:
+        """The vendor, node or replica that suffers it; empty where there is only one it could be."""
+        return pair_of(self.target)[1] if KINDS[self.kind].on is On.PAIR else self.target
 
     @property
     def ends_at_s(self) -> float:

@@ -13,7 +13,7 @@ from sim.journal.hosts import Host
 from sim.journal.journal import Journal
 from sim.journal.spans import Span, any_overlaps, switched
 
-STORMS = frozenset({"black_hole", "half_open", "slow_link", "thin_link"})
+STORMS = frozenset({"black_hole", "partition", "half_open", "slow_link", "thin_link"})
 """Faults of a link that delay what travels on it or swallow it."""
 
 STORM_TAIL_S = 30.0

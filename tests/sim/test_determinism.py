@@ -12,6 +12,7 @@ import pytest
 from ktms.adapters.memory.key_store import MemoryKeyStore
 from ktms.domain.access.client_key import ClientKey
 from ktms.domain.ids import KeyId
+from sim.draft import CallDraft, Draft, Level
 from sim.loop import VirtualLoop
 from sim.network.side import Side
 from sim.run import run
@@ -108,3 +109,11 @@ def test_one_microsecond_of_a_timer_changes_the_hash(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(VirtualLoop, "call_later", late_once)
     assert run(plain(), 1).outcome.hash != before.hash
     assert len(timers) >= 50
+
+
+def test_one_byte_of_a_target_changes_the_hash_where_there_is_no_http(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = tuple(CallDraft(at_s=number * 2.0) for number in range(3))
+    quiet = plain(draft=Draft(level=Level.PORTS, calls=calls, runs_s=10.0))
+    before = run(quiet, 1).outcome
+    monkeypatch.setattr("sim.fakes.vendors.openai.FINGERPRINT", "fp_44709d6fcc")  # nobody reads it
+    assert run(quiet, 1).outcome.hash != before.hash

@@ -17,7 +17,14 @@ from sim.scenarios.scenario import Scenario, nothing_special
 RUNS_S = 30.0
 
 TARGETS = ("cloud-a", "cloud-b", "node-0")
-NAMES = {On.TARGET: TARGETS, On.GATEWAY: ("gw1", "gw2"), On.POSTGRES: ("",), On.REDIS: ("",), On.OPERATOR: ("",)}
+NAMES = {
+    On.TARGET: TARGETS,
+    On.PAIR: tuple(f"{gateway}>{target}" for gateway in ("gw1", "gw2") for target in TARGETS),
+    On.GATEWAY: ("gw1", "gw2"),
+    On.POSTGRES: ("",),
+    On.REDIS: ("",),
+    On.OPERATOR: ("",),
+}
 
 seconds = st.integers(0, int(RUNS_S) - 1).map(float)
 

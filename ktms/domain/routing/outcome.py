@@ -81,6 +81,11 @@ class Verdict:
     problem: Problem
     word: str
 
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the whole exchange took too long: it may be our own deadline, and no fault of theirs."""
+        return self.word == FailureKind.TOTAL_TIMEOUT.value
+
 
 SOON_S = 1.0
 """Told to a client where another attempt may well succeed and nobody knows when."""

@@ -10,6 +10,10 @@ from sim.fakes.wire_text import Json
 _PADDING = "aGVsbG8"
 
 
+FINGERPRINT = "fp_44709d6fcb"
+"""Which build of the vendor answered; it travels through the gateway and nobody acts upon it."""
+
+
 class OpenAi(Dialect):
     """The vendor that everybody copies."""
 
@@ -31,7 +35,7 @@ class OpenAi(Dialect):
     def chunk(self, saying: Saying, choices: Sequence[Json], **more: object) -> dict[str, object]:
         """Add what OpenAI adds: null usage where it comes later, and padding against guessing tokens by length."""
         made = super().chunk(saying, choices)
-        made["system_fingerprint"] = "fp_44709d6fcb"
+        made["system_fingerprint"] = FINGERPRINT
         if saying.asked.streamed and not saying.legacy:
             made["service_tier"] = "default"
             if saying.asked.usage_asked:

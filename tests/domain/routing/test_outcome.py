@@ -248,3 +248,8 @@ def test_another_success_than_200_is_told_by_its_own_number_and_is_no_outage(sta
 
     assert (verdict.word, verdict.ends_call, verdict.breaker_counts) == (str(status), False, False)
     assert str(status) in verdict.problem.message
+
+
+@pytest.mark.parametrize("kind", FailureKind)
+def test_only_the_timer_of_the_whole_exchange_is_out_of_time(kind: FailureKind) -> None:
+    assert judge_failure(kind, visible=False).out_of_time is (kind is FailureKind.TOTAL_TIMEOUT)

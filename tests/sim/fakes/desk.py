@@ -140,7 +140,7 @@ class Desk:
         self.network.add_host(draft.name, "10.0.0.2")
         self.house = HttpTarget(self.target, reset=self.network.reset)
         self.roads = PortRoads()
-        self.ports = PortTargets("gateway", {("http", draft.name, PORT): self.target}, self.roads)
+        self.ports = PortTargets("gateway", {("http", draft.name, PORT): self.target}, self.roads, self.trace)
         self.wire = HttpUpstream(UpstreamSettings(), AddressRules())
         self.upstream: Upstream = self.wire if wire else self.ports.upstream
         self.origin = Origin("http", draft.name, PORT, "", Reach.PRIVATE)

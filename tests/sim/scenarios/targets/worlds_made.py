@@ -34,10 +34,6 @@ def changed(name: str, seed: int, change: Change) -> Journal:
     return run(replace(scenario, draft=lambda _: change(same)), seed).journal
 
 
-def without_faults(draft: Draft) -> Draft:
-    return replace(draft, faults=())
-
-
 def without_help(draft: Draft) -> Draft:
     """Only the victim is there, and nobody else may be asked."""
     return replace(draft, attempts_max=1)
