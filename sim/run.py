@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sim.checkers.judges import CheckerBroken, judge
 from sim.checkers.marks import hit
-from sim.draft import Draft
+from sim.draft import Draft, Level
 from sim.draft_rules import complaints
 from sim.edit import NO_EDIT, Edit
 from sim.journal.journal import Journal
@@ -24,7 +24,7 @@ from sim.world import World
 HASH_CHARS = 16
 
 ALIVE = ("bytes", "reply", "timer")
-"""A world whose trace lacks one of these has run nothing."""
+"""A world whose trace lacks one of these has run nothing; bytes may lack only where no target said a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +91,17 @@ def _ran(world: World) -> str:
         return f"{type(error).__name__}: {error}"
     except Exception as error:  # noqa: BLE001 - the boundary: a mistake of the simulator's own is an outcome too
         return f"the world broke: {_told(error)}"
-    missing = [kind for kind in ALIVE if not world.trace.counts[kind]]
+    missing = [kind for kind in ALIVE if not world.trace.counts[kind] and (kind != "bytes" or _spoken(world))]
     if missing:
         return f"the trace has no {', '.join(missing)}: nothing was simulated"
     return "".join(
         f"nobody handled: {one.message} ({one.error!r}) on {one.host}; " for one in world.loop.unhandled
     )
+
+
+def _spoken(world: World) -> bool:
+    """Tell whether bytes must have moved: HTTP always moves some, ports alone only what a target said."""
+    return world.level is Level.WIRE or any(told.members["visible"] for told in world.journal.of("told"))
 
 
 def _judged(world: World, scenario: Scenario) -> tuple[tuple[str, ...], str]:

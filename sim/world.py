@@ -78,6 +78,11 @@ class World:
                 self.loop.close()
 
     @property
+    def level(self) -> Level:
+        """How much of it is real."""
+        return self._draft.level
+
+    @property
     def calls(self) -> int:
         """Calls that clients made."""
         return sum(1 for _ in self.journal.of("call_sent"))

@@ -189,7 +189,10 @@ def _trials_end(watch: Watch, between: Between, gauges: list[Fact], settled: lis
 
 
 def _opened_for_a_reason(watch: Watch, journal: Journal) -> Iterator[Violation]:
-    """Hold each opening of a closed breaker against the settled attempts before it, in the journal's own order."""
+    """Hold each opening of a closed breaker against the settled attempts before it, in the journal's own order.
+
+    A crashed process may still speak when its world is cleared away, long after its successor has stopped too.
+    """
     rows: dict[Between, int] = defaultdict(int)
     states: dict[Between, int] = {}
     for fact in journal.of("usage", "gauge", "host_up"):
@@ -204,7 +207,9 @@ def _opened_for_a_reason(watch: Watch, journal: Journal) -> Iterator[Violation]:
             before = states.get(between, CLOSED)
             states[between] = int(fact.number("value"))
             opened = before == CLOSED and states[between] == OPEN
-            if opened and rows[between] < FAILURES_MAX and not watch.host(fact.host).doubled(fact.at):
+            host = watch.host(fact.host)
+            speaks_for_itself = not host.doubled(fact.at) and not host.down(fact.at, fact.at)
+            if opened and rows[between] < FAILURES_MAX and speaks_for_itself:
                 what = f"{fact.host} opened the breaker of {between[1]} after {rows[between]} failures in a row"
                 yield Violation(CODE, fact.at, what)
 

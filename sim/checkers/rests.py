@@ -58,19 +58,27 @@ def _overloaded_are_left_alone(watch: Watch) -> Iterator[Violation]:
 def _refused_keys_are_set_aside(
     watch: Watch, asked: dict[tuple[str, str, str], list[Exchange]]
 ) -> Iterator[Violation]:
-    """Hold a 401 against what its key was used for next, where the vendor has another key that nobody refused."""
+    """Hold a 401 against what its key was used for next, where the vendor has another key that nothing rests.
+
+    What came late counts for the other key too, and an error inside a 200 may rest it as well as a refusal does.
+    """
     for (gateway, target, key), exchanges in asked.items():
         others = [
             one
-            for (host, name, other), many in asked.items()
-            if (host, name) == (gateway, target) and other != key
-            for one in many
+            for one in watch.exchanges
+            if (one.gateway, one.target) == (gateway, target) and text_of(one.asked.members.get("key")) != key
         ]
-        if watch.most(f"keys:{target}", 1) < 2 or any(one.status in (401, 429) for one in others):
+        if watch.most(f"keys:{target}", 1) < 2 or any(_may_rest(one) for one in others):
             continue
         for refused in exchanges:
             if refused.status == 401 and refused.how == "whole" and _was_read(watch, refused):
                 yield from _left_alone(watch, refused, REFUSED_KEY_S, exchanges)
+
+
+def _may_rest(exchange: Exchange) -> bool:
+    return exchange.status in (401, 429) or (
+        exchange.status == 200 and exchange.how == "whole" and not exchange.says("finished")
+    )
 
 
 def _is_told_apart(watch: Watch, exchange: Exchange) -> bool:

@@ -101,7 +101,7 @@ class Injector:
     def __init__(self, things: Breakable, journal: Journal) -> None:
         self._things = things
         self._journal = journal
-        self._on: dict[Fault, None] = {}
+        self._on: list[Fault] = []  # a plan may hold the same fault twice
 
     async def carry_out(self, fault: Fault, starts_at: float) -> None:
         """Wait for the moment of a fault, begin it, and end it when its time is over."""
@@ -120,7 +120,7 @@ class Injector:
             for name in kind.ids:
                 self._journal.note("fault_active", HOST, id=name, target=fault.aimed_at)
         if not kind.instant:
-            self._on[fault] = None
+            self._on.append(fault)
         self._apply(fault, on=True)
 
     def _is_here(self, fault: Fault) -> bool:
@@ -141,7 +141,7 @@ class Injector:
     def end(self, fault: Fault) -> None:
         """End a fault; harmless when it is over."""
         if fault in self._on:
-            del self._on[fault]
+            self._on.remove(fault)
             self._note(fault, on=False)
             self._apply(fault, on=False)
 

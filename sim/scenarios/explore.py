@@ -19,6 +19,9 @@ from sim.workloads.calls import Mix, draw_calls
 STORM_S = 60.0
 """Long enough for breakers to open, pass a trial and open again."""
 
+SLOWEST = 4.0
+"""So many medians a target is given for its first token: a storm without one answer tells nothing."""
+
 
 def draft_of(seed: Seed, level: Level) -> Draft:
     """Draw a whole world."""
@@ -61,11 +64,17 @@ def storm_of(seed: Seed) -> Draft:
         seed.child("storm"), Aims(names, ()), count=chance.between(8, 24), runs_s=STORM_S, kinds=kinds
     )
     mix = Mix(calls=chance.between(60, 150), runs_s=STORM_S, mannered=0.1, tokens_max=chance.pick((20, 60)))
+    slowest_s = max(*(one.first_token_s for one in calm.vendors), *(one.first_token_s for one in calm.nodes), 0.0)
     return replace(
         calm,
         replicas=1,
         attempts_max=6,
-        knobs=replace(calm.knobs, call_total_s=chance.pick((15.0, 30.0)), first_token_s=2.0, idle_s=3.0),
+        knobs=replace(
+            calm.knobs,
+            call_total_s=chance.pick((15.0, 30.0)),
+            first_token_s=max(2.0, SLOWEST * slowest_s),
+            idle_s=3.0,
+        ),
         calls=draw_calls(seed.child("storm"), mix),
         faults=plan,
         runs_s=STORM_S,

@@ -1,6 +1,6 @@
 """Faults as worlds feel them: who is struck, who is not, and what is noted."""
 
-from sim.draft import CallDraft, Draft
+from sim.draft import CallDraft, Draft, Level
 from sim.edit import Edit
 from sim.faults.plan import Fault
 from sim.journal.journal import Journal
@@ -41,3 +41,16 @@ def test_a_fault_of_what_is_not_there_was_never_active() -> None:
     gone = Edit(faults=(Fault("crash", "gw9", 1.0, 2.0), Fault("partition", "gw1>cloud-z", 1.0, 2.0)))
     done = run(plain(draft=draft), 1, gone)
     assert (done.outcome.ok, done.outcome.active) == (True, ())
+
+
+def test_the_same_fault_drawn_twice_ends_twice() -> None:
+    twice = (Fault("postgres_away", "", 0.0, 1.0),) * 2
+    done = run(plain(draft=Draft(calls=(CallDraft(at_s=AT_S),), faults=twice, runs_s=30.0)), 1)
+    assert done.outcome.ok, done.outcome
+    assert [fact.members["on"] for fact in done.journal.of("fault")] == [True, True, False, False]
+
+
+def test_a_world_in_which_nobody_could_answer_is_no_empty_world() -> None:
+    away = (Fault("postgres_away", "", 0.0, 1.0),)
+    draft = Draft(level=Level.PORTS, calls=(CallDraft(at_s=0.0),), faults=away, runs_s=30.0)
+    assert run(plain(draft=draft), 1).outcome.ok
