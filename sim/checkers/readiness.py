@@ -18,7 +18,7 @@ from sim.journal.watch import Watch
 CODE = "I12"
 
 AT_ONCE_S = 0.1
-"""A probe that was under way when the signal came may be answered as before."""
+"""A probe that was under way when the signal came may be answered as before; a frozen one has not heard it yet."""
 
 SETTLES_S = 30.0
 """Starting, or finding the database again, may take this long."""
@@ -44,7 +44,8 @@ def check_readiness(watch: Watch, journal: Journal) -> Iterator[Violation]:
 
 def _leaves(host: Host, at: float) -> bool:
     return any(
-        begun + AT_ONCE_S < at and not any(begun <= end <= at for end in host.ends) for begun in host.drains
+        begun + AT_ONCE_S + host.stood_still_s(begun, at) < at and not any(begun <= end <= at for end in host.ends)
+        for begun in host.drains
     )
 
 

@@ -42,7 +42,7 @@ def test_ci_calls_the_targets_of_a_person(root: Path) -> None:
         "make check",
         "make test",
         "make matrix",
-        "make swarm MINUTES=3",
+        'make swarm MINUTES=3 ARGS="--start $((16#$(git rev-parse HEAD | cut -c 1-12)))"',
     ]
 
 

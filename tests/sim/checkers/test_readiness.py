@@ -25,6 +25,13 @@ def test_one_that_leaves_is_not_ready() -> None:
     assert said(check, probed(leaving, 200)) == [f"{GATEWAY} calls itself ready although it leaves"]
 
 
+def test_one_that_is_frozen_has_not_heard_that_it_leaves() -> None:
+    frozen = Story().note("host_up", GATEWAY).at(40).fault("lag", GATEWAY, amount=2.0).at(41)
+    thawed = frozen.note("drain_begun", GATEWAY).at(42)
+    assert said(check, probed(thawed, 200)) == []
+    assert said(check, probed(thawed.at(42.2), 200)) == [f"{GATEWAY} calls itself ready although it leaves"]
+
+
 def test_one_that_left_and_came_back_may_be_ready() -> None:
     story = Story().note("host_up", GATEWAY).at(40).note("drain_begun", GATEWAY).at(45)
     story = story.note("host_stopped", GATEWAY, clean=True).at(46).note("host_up", GATEWAY)
