@@ -137,7 +137,7 @@ def _requests(level: Level, count: int, *, streamed: bool) -> float:
     draft = Draft(
         level,
         vendors=(VendorDraft("cloud-a"),),
-        nodes=(NodeDraft("node-0", slots=8, window=None),),
+        nodes=(NodeDraft("node-0", slots=16, window=None),),  # nobody waits in line: that is another matter
         calls=calls,
         runs_s=count * 0.2,
     )

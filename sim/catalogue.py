@@ -1,4 +1,4 @@
-"""From a draft to the catalogue an operator would have declared: one model on all nodes and vendors, and its keys.
+"""From a draft to the catalogue an operator would have declared: models, who serves them, chains and keys.
 
 Hosts are called like their vendor or node; every credential has a marker in it, so that a leak shows.
 """
@@ -10,12 +10,14 @@ from ktms.domain.access.secret import Secret
 from ktms.domain.catalogue import (
     DEFAULT_TENANT,
     Catalogue,
+    ChainSpec,
     ClientKeySpec,
     EngineKind,
     ModelSpec,
     NodeModelSpec,
     NodeSpec,
     PolicySpec,
+    Selection,
     TargetSpec,
     TenantSpec,
     TimeoutSpec,
@@ -24,7 +26,7 @@ from ktms.domain.catalogue import (
 )
 from ktms.domain.ids import LOCAL
 from ktms.domain.placement import Placement
-from sim.draft import MODEL, VENDOR_MODEL, Draft, Engine, KeyDraft, NodeDraft, VendorDraft
+from sim.draft import MODEL, Draft, Engine, KeyDraft, NodeDraft, VendorDraft, vendor_model_of
 from sim.seed import Seed
 
 TARGET_PORT = 8000
@@ -37,6 +39,7 @@ ENGINES = {
     Engine.VLLM: EngineKind.VLLM,
     Engine.LLAMA_CPP: EngineKind.LLAMACPP,
     Engine.TGI: EngineKind.TGI,
+    Engine.AGENT: EngineKind.AGENT,
 }
 
 
@@ -64,19 +67,32 @@ def vendor_secret(name: str, number: int) -> str:
 
 def catalogue_of(draft: Draft, tokens: Tokens) -> Catalogue:
     """Declare everything the draft names."""
-    local = (TargetSpec(LOCAL, VENDOR_MODEL),) if draft.nodes else ()
-    targets = (*local, *(TargetSpec(vendor.name, VENDOR_MODEL) for vendor in draft.vendors))
-    timers = TimeoutSpec(first_token_s=draft.knobs.first_token_s, idle_s=draft.knobs.idle_s)
+    serving = (*(node.serves for node in draft.nodes), *(vendor.serves for vendor in draft.vendors))
+    served = dict.fromkeys((MODEL, *(name for names in serving for name in names)))
     return Catalogue(
         vendors=tuple(_vendor(vendor) for vendor in draft.vendors),
-        models=(ModelSpec(MODEL, targets, timeouts=timers),),
-        nodes=tuple(_node(node) for node in draft.nodes),
+        models=tuple(_model(name, draft) for name in served),
+        chains=tuple(ChainSpec(chain.name, dict(chain.tiers), chain.tiers[0][0]) for chain in draft.chains),
+        nodes=tuple(_node(node) for node in draft.nodes if not node.joins),
         tenants=(TenantSpec(DEFAULT_TENANT),),
         client_keys=tuple(_key(key, tokens) for key in draft.keys),
         policy=PolicySpec(
             placement=Placement(draft.placement) if draft.placement else Placement.NODES_FIRST,
             attempts_max=draft.attempts_max,
+            band=draft.band,
         ),
+    )
+
+
+def _model(name: str, draft: Draft) -> ModelSpec:
+    called = vendor_model_of(name)
+    local = (TargetSpec(LOCAL, called),) if any(name in node.serves for node in draft.nodes) else ()
+    return ModelSpec(
+        name,
+        (*local, *(TargetSpec(vendor.name, called) for vendor in draft.vendors if name in vendor.serves)),
+        timeouts=TimeoutSpec(first_token_s=draft.knobs.first_token_s, idle_s=draft.knobs.idle_s),
+        queue_timeout_ms=draft.queue_timeout_ms,
+        selection=Selection.ROUND_ROBIN if draft.round_robin else Selection.WEIGHTED,
     )
 
 
@@ -96,7 +112,7 @@ def _node(node: NodeDraft) -> NodeSpec:
     return NodeSpec(
         node.name,
         f"http://{node.name}:{TARGET_PORT}",
-        (NodeModelSpec(VENDOR_MODEL, node.window),),
+        tuple(NodeModelSpec(vendor_model_of(name), node.window) for name in node.serves),
         engine=ENGINES[node.engine],
         slots=node.slots,
     )
@@ -106,5 +122,10 @@ def _key(key: KeyDraft, tokens: Tokens) -> ClientKeySpec:
     allowed = tuple(Placement(name) for name in key.placements) or None
     default = allowed[0] if allowed else None
     return ClientKeySpec(
-        key.name, DEFAULT_TENANT, placements=allowed, placement=default, secret=Secret(tokens.of(key.name))
+        key.name,
+        DEFAULT_TENANT,
+        placements=allowed,
+        placement=default,
+        interactive=key.interactive,
+        secret=Secret(tokens.of(key.name)),
     )

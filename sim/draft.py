@@ -15,6 +15,11 @@ VENDOR_MODEL = "vendor-model-2026-01-01"
 """What targets call it; never equal to a public name, so a leak of it shows."""
 
 
+def vendor_model_of(model: str) -> str:
+    """Give what targets call a model."""
+    return VENDOR_MODEL if model == MODEL else f"vendor-{model}-2026-01-01"
+
+
 class Level(Enum):
     """How much of the way is bytes."""
 
@@ -28,6 +33,7 @@ class Engine(StrEnum):
     OLLAMA = "ollama"
     VLLM = "vllm"
     LLAMA_CPP = "llama_cpp"
+    AGENT = "agent"
     TGI = "tgi"
 
 
@@ -43,6 +49,7 @@ class VendorDraft:
     busy_share: float = 0.0
     keys: int = 1
     gives_usage: bool = True
+    serves: tuple[str, ...] = (MODEL,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +59,29 @@ class NodeDraft:
     name: str
     engine: Engine = Engine.VLLM
     slots: int = 4
+    real_slots: int | None = None  # what it has in truth; None: what was declared
+    slots_told: int | None = None  # what an agent says that it has; None: the truth
     window: int | None = 8192
     first_token_s: float = 0.2
     token_s: float = 0.03
+    prefill_token_s: float = 0.0  # per token of the prompt, before the first one of the answer
+    serves: tuple[str, ...] = (MODEL,)
+    joins: bool = False  # it is declared nowhere: calls go there once its agent has announced it
+
+
+@dataclass(frozen=True, slots=True)
+class AgentDraft:
+    """The agent of a machine, which announces it again and again under the name of a node.
+
+    `started_s`: when it started, from the beginning of the world: its epoch. `machine` is a node of the draft too.
+    """
+
+    machine: str
+    node: str
+    at_s: float = 0.0
+    started_s: float = 0.0
+    gateway: int = 0
+    every_s: float = 30.0
 
 
 class Manner(StrEnum):
@@ -94,6 +121,15 @@ class KeyDraft:
 
     name: str
     placements: tuple[str, ...] = ()  # allowed ones; empty: all
+    interactive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChainDraft:
+    """A chain: models in order per tier; the first tier is that of calls which name none."""
+
+    name: str
+    tiers: tuple[tuple[str, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +153,7 @@ class Knobs:
     window_bytes: float = 256 * 1024  # of every connection: under way or unread at the peer
     client_slice_bytes: int = 0  # the largest piece in which requests reach a gateway; 0: as they were written
     poll_s: float = 10.0  # how often an operator asks each replica for its readiness
+    sample_s: float = 7.0  # how often it is noted what gateways hold, and what the store of leases counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +164,16 @@ class Draft:
     replicas: int = 1
     vendors: tuple[VendorDraft, ...] = (VendorDraft("cloud-a"), VendorDraft("cloud-b"))
     nodes: tuple[NodeDraft, ...] = ()
+    agents: tuple[AgentDraft, ...] = ()
     keys: tuple[KeyDraft, ...] = (KeyDraft("app"),)
     placement: str | None = None
     attempts_max: int = 6
     redis: bool = True
+    epoch_open: bool = True  # False: what the replicas share was lost just before the world begins
+    queue_timeout_ms: int = 2000
+    round_robin: bool = False
+    band: float = 1.25
+    chains: tuple[ChainDraft, ...] = ()
     knobs: Knobs = field(default_factory=Knobs)
     calls: tuple[CallDraft, ...] = ()
     faults: Plan = ()

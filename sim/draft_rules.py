@@ -12,10 +12,15 @@ from sim.faults.plan import KINDS, Fault, On
 ROUTES = ("chat", "completions", "embeddings")
 PLACEMENTS = ("nodes_first", "nodes_only", "cloud_first", "cloud_only", None)
 
-MEANT = {"status": (500.0, 599.0), "sliced": (1.0, math.inf), "thin_link": (1.0, math.inf)}
+MEANT = {
+    "status": (500.0, 599.0),
+    "fewer_slots": (1.0, math.inf),
+    "sliced": (1.0, math.inf),
+    "thin_link": (1.0, math.inf),
+}
 """Amounts that mean anything, where not all do."""
 
-NEEDS_BYTES = ("partition", "thin_link", "sliced", "redis_away", "redis_hung")
+NEEDS_BYTES = ("partition", "thin_link", "sliced", "redis_failover")
 """Faults that mean nothing where there are no bytes."""
 
 
@@ -55,6 +60,8 @@ def _aims(draft: Draft, on: On) -> tuple[str, ...]:
     match on:
         case On.TARGET:
             return (*(vendor.name for vendor in draft.vendors), *(node.name for node in draft.nodes))
+        case On.NODE:
+            return tuple(node.name for node in draft.nodes)
         case On.GATEWAY:
             return tuple(f"gw{number + 1}" for number in range(draft.replicas))
         case On.PAIR:

@@ -9,16 +9,21 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from ktms.adapters.memory.fleet_store import MemoryFleetStore
+from ktms.adapters.redis.keys import EPOCH, leases_of, waiters_of
+from ktms.domain.ids import ModelName, NodeName
 from sim.actors.caller import Clients
 from sim.catalogue import TARGET_PORT
 from sim.clients import PortClients, WireClients
 from sim.draft import Draft, Level, NodeDraft, VendorDraft
 from sim.fakes.clock import HostClock
+from sim.fakes.fleet_line import SharedStore
 from sim.fakes.http_target import HttpTarget
 from sim.fakes.port_target import PortRoads, PortTargets
+from sim.fakes.redis.keyspace import Keyspace
 from sim.fakes.redis.server import SimRedis
 from sim.fakes.target import Target
-from sim.faults.carry_out import Roads
+from sim.faults.carry_out import Roads, Storage
 from sim.gateway_host import GatewayHost
 from sim.hosts import name_of
 from sim.journal.journal import Journal
@@ -28,7 +33,7 @@ from sim.network.network import Network
 from sim.seed import Seed
 from sim.trace import Trace
 
-REDIS_PORT = 6379
+REDIS, REDIS_PORT = "redis", 6379
 
 TOKENS_PER_PIECE = 10
 """At the ports framing is not the point: ten tokens come in one piece."""
@@ -43,7 +48,10 @@ class ClosableClients(Clients, Protocol):
 
 
 class Fleet:
-    """The machines. `redis` and `redis_url` are None at the ports; `roads` lead from all gateways to a target."""
+    """The machines. `roads` lead from all gateways to a target.
+
+    What replicas share is `redis` on the wire, at `redis_url`, and `store` at the ports; a world may have none.
+    """
 
     def __init__(self, draft: Draft, seed: Seed, loop: VirtualLoop, journal: Journal, trace: Trace) -> None:
         self._wire = draft.level is Level.WIRE
@@ -56,6 +64,7 @@ class Fleet:
         self._hosts: dict[str, str] = {}  # address to name
         self._known: dict[str, None] = {}
         self._gateways: list[str] = []
+        self._nodes = [node.name for node in draft.nodes]
         self._houses: dict[str, PortTargets] = {}
         self._seed = seed
         numbers = itertools.count(1)
@@ -71,7 +80,13 @@ class Fleet:
         self._port_roads = PortRoads()
         self.roads: Roads = WireRoads(self._network, self._gateways) if self._wire else self._port_roads
         self.redis = SimRedis() if self._wire and draft.redis else None
-        self.redis_url = None if self.redis is None else f"redis://redis:{REDIS_PORT}/0"
+        if self.redis is not None:
+            self.redis.met = lambda transport, how: note_met(journal, self._peer(transport), how)
+        if self.redis is not None and draft.epoch_open:
+            self.redis.state.data.put(EPOCH.encode(), b"0")
+        at_ports = draft.redis and not self._wire
+        self.store = SharedStore(MemoryFleetStore(opened=draft.epoch_open)) if at_ports else None
+        self.redis_url = None if self.redis is None else f"redis://{REDIS}:{REDIS_PORT}/0"
 
     async def open_ports(self) -> None:
         """Let every target, and Redis, listen."""
@@ -82,7 +97,7 @@ class Fleet:
                 name, TARGET_PORT, HttpTarget(target, gateway_of=self._peer, reset=self._network.reset)
             )
         if self.redis is not None:
-            await self._listen("redis", REDIS_PORT, self.redis.connection)
+            await self._listen(REDIS, REDIS_PORT, self.redis.connection)
 
     def add_host(self, name: str) -> None:
         """Make a host known to the network, once."""
@@ -106,6 +121,29 @@ class Fleet:
         origins = {("http", name, TARGET_PORT): target for name, target in self.targets.items()}
         house = self._houses[gateway] = PortTargets(gateway, origins, self._port_roads, self._trace)
         return house
+
+    @property
+    def storage(self) -> Storage | None:
+        """What the replicas share, as far as it can be broken."""
+        if self.redis is None:
+            return self.store
+        return WireRedis(self.redis, self._network, self._gateways, REDIS)
+
+    def slots_in_use(self) -> dict[str, int]:
+        """Give what the store of leases itself counts on each node; empty where each replica has its own."""
+        nodes = [NodeName(name) for name in self._nodes]
+        if self.redis is not None:
+            data = self.redis.state.data
+            return {name: data.sets.count(leases_of(name).encode(), above=data.now_ms()) for name in nodes}
+        return {} if self.store is None else {name: self.store.store.busy(name) for name in nodes}
+
+    def waiting(self, model: str) -> int:
+        """Give how many wait for a slot, as the store counts them."""
+        name = ModelName(model)
+        if self.redis is not None:
+            data = self.redis.state.data
+            return data.sets.count(waiters_of(name).encode(), above=data.now_ms())
+        return 0 if self.store is None else self.store.store.read((), (name,)).waiting[name]
 
     def clients(self, gateways: Sequence[GatewayHost], stall_s: float) -> ClosableClients:
         """Give the clients' way to the gateways."""
@@ -134,6 +172,11 @@ class Fleet:
 
     def _peer(self, transport: asyncio.BaseTransport) -> str:
         return self._hosts[transport.get_extra_info("peername")[0]]
+
+
+def note_met(journal: Journal, gateway: str, how: str) -> None:
+    """Note that a gateway turned to a Redis that cannot help it."""
+    journal.note("redis_met", REDIS, gateway=gateway, how=how)
 
 
 class WireRoads:
@@ -178,3 +221,31 @@ class WireRoads:
                         link.slice_max_bytes = int(amount) if on else sound.slice_max_bytes
                     case other:
                         raise AssertionError(other)
+
+
+class WireRedis:
+    """Redis on its host, and the ways from it to all gateways: some of its faults are the network's."""
+
+    def __init__(self, server: SimRedis, network: Network, gateways: Sequence[str], host: str) -> None:
+        self._server = server
+        self._network = network
+        self._gateways = gateways
+        self._host = host
+        self._slow: list[float] = []
+        self._replicas: list[Keyspace] = []
+
+    def mode(self, kind: str, amount: float = 0.0, *, on: bool) -> None:
+        """Begin or end a fault."""
+        match kind:
+            case "redis_empty":
+                self._server.restart_empty()
+            case "redis_failover" if on:
+                self._replicas.append(self._server.state.data.copy())
+            case "redis_failover":
+                self._server.take_over(self._replicas.pop())
+            case "redis_slow":
+                (self._slow.append if on else self._slow.remove)(amount)
+                for gateway in self._gateways:
+                    self._network.link(self._host, gateway).latency_s = max(self._slow, default=Link().latency_s)
+            case _:
+                self._server.mode(kind, amount, on=on)

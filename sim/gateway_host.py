@@ -6,10 +6,12 @@ the ports differ (`sim/fakes`). A new process is a new incarnation of the host w
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Protocol
 
 from ktms.adapters.redis.connect import RedisProbe
+from ktms.adapters.redis.link import RedisLink
 from ktms.api.routes import Routes
 from ktms.app.assemble import Gateway, GatewaySettings, Ports, assemble
 from ktms.app.beside import watch_redis
@@ -31,23 +33,15 @@ def report(task: "asyncio.Task[None]") -> None:
         task.get_loop().call_exception_handler({"message": f"{task.get_name()} failed", "exception": error})
 
 
-def _bury(probe: RedisProbe) -> None:
-    """Take the connections from a dead process's client, which would complain of them when it is collected."""
-    pool = probe._client.connection_pool  # noqa: SLF001 - a corpse has no doors
-    for connection in (*pool._available_connections, *pool._in_use_connections):  # noqa: SLF001 - as above
-        if connection._writer is not None:  # noqa: SLF001 - as above
-            connection._writer.transport.abort()  # noqa: SLF001 - as above
-            connection._writer = None  # noqa: SLF001 - as above
-
-
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The ports of one process, and how to count what it holds."""
+    """The ports of one process, and how to count what it holds. `link` leads to Redis while the process runs."""
 
     ports: Ports
     upstream_open: Callable[[], int]
     upstream_idle: Callable[[], int]
     leases: Callable[[], int]
+    link: RedisLink | None
     inflight: Callable[[], int]
 
 
@@ -86,7 +80,6 @@ class _Process:
         self.over = False
         self.succeeded = False  # another one is to start when this one has gone
         self.signals = 0
-        self.probe: RedisProbe | None = None
 
 
 class GatewayHost:
@@ -162,17 +155,10 @@ class GatewayHost:
             process.over, process.listening = True, False
             self._around.loop.crash(process.incarnation)
             self._around.killed(process.incarnation)
-            if process.probe is not None:
-                _bury(process.probe)
             self._note("host_crashed")
             guests, self._guests = self._guests, {}
             for guest in guests:
                 guest.lost()
-
-    def bury(self) -> None:
-        """Let go of what a process that was not stopped holds: the world is over."""
-        if self._process is not None and self._process.probe is not None and not self._process.over:
-            _bury(self._process.probe)
 
     def signal(self, again_s: float | None = None) -> None:
         """Send SIGTERM, and to the same process another one so much later."""
@@ -204,18 +190,16 @@ class GatewayHost:
         if self.up:
             self._around.journal.note("sample", self.name, **self._held())
 
-    def quiet(self) -> None:
-        """Note what the process still holds when all should be quiet."""
+    def at_rest(self) -> dict[str, float]:
+        """Give what the process still holds when all should be quiet."""
         process = self._process
         assert process is not None, "the world was healed before"
-        self._around.journal.note(
-            "quiet",
-            self.name,
+        return {
             **self._held(),
-            upstream_idle=process.made.upstream_idle(),
-            leases=process.made.leases(),
-            ready=process.gateway.readiness().ready,
-        )
+            "upstream_idle": process.made.upstream_idle(),
+            "leases": process.made.leases(),
+            "ready": process.gateway.readiness().ready,
+        }
 
     def _held(self) -> dict[str, int]:
         process, around = self._process, self._around
@@ -232,18 +216,20 @@ class GatewayHost:
         around, gateway = self._around, process.gateway
         telemetry = process.made.ports.telemetry
         works: list[Callable[[], Awaitable[None]]] = [gateway.run]
+        probe: RedisProbe | None = None
         if around.redis_url is not None:
-            probe = process.probe = RedisProbe(around.redis_url, REDIS_TIMEOUT_S)
+            probe = RedisProbe(around.redis_url, REDIS_TIMEOUT_S)
             works.append(watch_redis(probe, telemetry))
         try:
-            await gateway.start(self.name, PORT)
-            process.listening = True
-            self._changed.set()
-            self._note("host_up")
-            await run_until_stopped(gateway, process.stops, works)
+            async with process.made.link or nullcontext():
+                await gateway.start(self.name, PORT)
+                process.listening = True
+                self._changed.set()
+                self._note("host_up")
+                await run_until_stopped(gateway, process.stops, works)
         finally:
-            if process.probe is not None:
-                await process.probe.close()
+            if probe is not None:
+                await probe.close()
         process.over, process.listening = True, False
         self._changed.set()
         self._note("drain_over")

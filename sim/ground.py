@@ -14,11 +14,12 @@ import os
 import random  # noqa: TID251  # the module that patches it
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NoReturn
 
 from aiohttp import helpers
 from aiohttp.web_log import AccessLogger
+from redis.asyncio.connection import AbstractConnection
 
 from sim.loop import STARTS_AT, VirtualLoop
 from sim.seed import Chance
@@ -36,7 +37,8 @@ def ground(chance: Chance, loop: VirtualLoop) -> Iterator[None]:
     The loop is made asyncio's own inside; afterwards there is none, as after `asyncio.run`.
     """
     _freeze_imports()
-    patches = _patches(chance, loop)
+    made: list[AbstractConnection] = []
+    patches = [*_patches(chance, loop), (AbstractConnection, "__init__", _noting(made))]
     kept = [(owner, name, getattr(owner, name)) for owner, name, _ in patches]
     kept_state = random.getstate()
     collected = gc.isenabled()
@@ -50,6 +52,7 @@ def ground(chance: Chance, loop: VirtualLoop) -> Iterator[None]:
         asyncio.set_event_loop(None)
         random.setstate(kept_state)
         _apply(kept)
+        _bury(made)
         if collected:
             gc.enable()
 
@@ -71,6 +74,23 @@ def _patches(chance: Chance, loop: VirtualLoop) -> list[_Patch]:
         (AccessLogger, "_cached_tz", None),
         (AccessLogger, "_cached_tz_expires", 0.0),
     ]
+
+
+def _noting(made: list[AbstractConnection]) -> Callable[..., None]:
+    """Make a constructor that remembers each connection to Redis: nobody else knows those of killed processes."""
+    construct = AbstractConnection.__init__
+
+    def noted(connection: AbstractConnection, *args: object, **options: object) -> None:
+        made.append(connection)
+        construct(connection, *args, **options)  # type: ignore[arg-type]  # handed on as they came
+
+    return noted
+
+
+def _bury(made: list[AbstractConnection]) -> None:
+    """Take the streams from connections that nobody closed, which would complain when they are collected."""
+    for connection in made:
+        connection._writer = connection._reader = None  # noqa: SLF001 - a corpse has no doors
 
 
 def _apply(patches: list[_Patch]) -> None:

@@ -9,10 +9,12 @@ Not here: bytes between hosts (`sim/network`), the process around the loop, such
 
 import asyncio
 import contextlib
+import gc
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context, copy_context
 from dataclasses import dataclass
+from types import AsyncGeneratorType
 from typing import Any, TypeVar
 
 from sim.hosts import HOST, NOWHERE
@@ -70,7 +72,7 @@ class VirtualLoop(KernellessLoop):
         self._turns = 0
         self._counted_since = STARTS_AT
         self._numbers = 0
-        self._halting = False
+        self._halting = self._over = False
         self._queue: deque[Step | Timer] = deque()
         self._timers = Timers()
         self._tasks: dict[str, list[Task[Any]]] = {}
@@ -250,7 +252,9 @@ class VirtualLoop(KernellessLoop):
         return task
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
-        """Keep an error that nobody took."""
+        """Keep an error that nobody took; what killed processes leave behind at the end is no such error."""
+        if self._over:
+            return
         error = context.get("exception")
         self.unhandled.append(Unhandled(self._now, HOST.get(), str(context.get("message")), error))
 
@@ -270,7 +274,7 @@ class VirtualLoop(KernellessLoop):
         """End what still waits, without a word; only now do `finally` blocks of killed hosts run: judge before."""
         if self.is_closed():
             return
-        self._halting = True
+        self._halting = self._over = True
         if hasattr(self, "network"):
             self.network.close()  # first, or streams that are dropped below would complain of being open
         for _ in range(CLOSING_ROUNDS):
@@ -286,6 +290,13 @@ class VirtualLoop(KernellessLoop):
         super().close()
 
 
+def _awaited(work: object) -> object:
+    """Give what a coroutine or an asynchronous generator waits for; of a step of a generator, the generator."""
+    if type(work).__name__ == "async_generator_asend":
+        return next((one for one in gc.get_referents(work) if isinstance(one, AsyncGeneratorType)), None)
+    return getattr(work, "cr_await", None) or getattr(work, "ag_await", None)
+
+
 def _is_step(callback: object) -> bool:
     """Whether it is a step of a task: its first one, or that after a future it waited for."""
     return type(callback).__name__ == "TaskStepMethWrapper" or getattr(callback, "__name__", "") == "task_wakeup"
@@ -295,7 +306,7 @@ def _end(task: Task[Any]) -> None:
     """End the coroutines of a task, the innermost first: it would outlive the others if its `finally` awaits."""
     task.say_nothing()
     chain: list[Any] = [task.get_coro()]
-    while (inner := getattr(chain[-1], "cr_await", None)) is not None:
+    while (inner := _awaited(chain[-1])) is not None:
         chain.append(inner)
     for work in reversed(chain):
         for _ in range(CLOSING_ROUNDS if hasattr(work, "close") else 0):

@@ -8,6 +8,10 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from ktms.adapters.memory.lease_store import MemoryLeaseStore
+from ktms.adapters.redis.fleet import RedisFleet
+from ktms.adapters.redis.fleet_board import RedisFleetBoard
+from ktms.adapters.redis.link import RedisLink
 from ktms.adapters.upstream_http.address_rules import AddressRules
 from ktms.adapters.upstream_http.client import HttpUpstream
 from ktms.adapters.upstream_http.settings import UpstreamSettings
@@ -15,7 +19,8 @@ from ktms.app.assemble import Ports
 from ktms.ports.upstream import Upstream
 from sim.fakes.clock import HostClock
 from sim.fakes.entropy import SimEntropy
-from sim.fakes.leases import JournalLeases
+from sim.fakes.fleet_line import FleetLine, SharedStore
+from sim.fakes.leases import FleetMeans, JournalLeases
 from sim.fakes.ledger import JournalLedger
 from sim.fakes.port_target import PortTargets
 from sim.fakes.postgres.server import SimPostgres
@@ -29,31 +34,42 @@ from sim.trace import Trace
 
 @dataclass(frozen=True, slots=True)
 class ProcessParts:
-    """What every process of one host is made from. `targets_of` is None where requests go over the network."""
+    """What every process of one host is made from. `targets_of` is None where requests go over the network.
+
+    `store` is what all replicas share where there are no bytes, `redis_url` where it is where there are.
+    """
 
     seed: Seed
     journal: Journal
     trace: Trace
     postgres: SimPostgres
     targets_of: Callable[[str], PortTargets] | None
+    store: SharedStore | None
+    redis_url: str | None
     starts: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
 
 
 def make_ports(parts: ProcessParts, host: str, clock: HostClock) -> Made:
     """Make the ports of a new process."""
     journal, trace = parts.journal, parts.trace
-    entropy = SimEntropy(parts.seed.chance(f"entropy/{next(parts.starts)}"))
+    number = next(parts.starts)
+    entropy = SimEntropy(parts.seed.chance(f"entropy/{number}"))
     telemetry = JournalTelemetry(host, journal)
-    leases = JournalLeases(host, journal, trace)
-    view = PostgresView(parts.postgres, host, journal)
+    means, link = fleet_means(parts, f"{host}#{number}")
+    leases = JournalLeases(host, journal, trace, means)
+    view = PostgresView(parts.postgres, host, journal, entropy, clock)
     upstream, count_open, count_idle = _upstream(parts, host)
     ports = Ports(
         clock=clock,
         entropy=entropy,
         upstream=upstream,
         leases=leases,
+        room=leases,
+        board=leases,
         catalogue=view.catalogue,
         keys=view.keys,
+        nodes=view.nodes,
+        address_refusal=lambda _: None,
         changes=view.changes,
         ledger=JournalLedger(host, journal),
         telemetry=telemetry,
@@ -64,8 +80,23 @@ def make_ports(parts: ProcessParts, host: str, clock: HostClock) -> Made:
         upstream_open=count_open,
         upstream_idle=count_idle,
         leases=leases.held,
+        link=link,
         inflight=lambda: telemetry.in_flight,
     )
+
+
+def fleet_means(parts: ProcessParts, replica: str) -> tuple[FleetMeans, RedisLink | None]:
+    """Make one process's way to what the replicas share, and the connection that it needs, where it needs one.
+
+    Over the wire it is production's own; a world without Redis has a store per process, as an installation has.
+    """
+    if parts.redis_url is not None:
+        link = RedisLink(parts.redis_url)
+        fleet = RedisFleet(link)
+        return FleetMeans(fleet, fleet, RedisFleetBoard(link, replica)), link
+    if parts.store is not None:
+        return FleetMeans.of(FleetLine(parts.store, replica)), None
+    return FleetMeans.of(MemoryLeaseStore()), None
 
 
 def _upstream(parts: ProcessParts, host: str) -> tuple[Upstream, Callable[[], int], Callable[[], int]]:

@@ -10,10 +10,12 @@ import asyncio
 from ktms.app.assemble import GatewaySettings
 from ktms.domain.catalogue import Catalogue, ClientKeySpec
 from ktms.engine.settings import EngineSettings
+from sim.actors.agent import Announcing, announce_for_ever
 from sim.actors.caller import GRACE_S, Means, make
 from sim.actors.request import CANARY
+from sim.announcements import announcement_of, epoch_ms_of
 from sim.catalogue import STRANGER, catalogue_of, tokens_of
-from sim.draft import CallDraft, Draft, Level, Manner
+from sim.draft import MODEL, AgentDraft, CallDraft, Draft, Level, Manner, NodeDraft, vendor_model_of
 from sim.edit import Edit
 from sim.fakes.clock import HostClock
 from sim.fakes.entropy import SimEntropy
@@ -35,11 +37,15 @@ HOST = "world"
 START_MAX_S = 30.0
 """A gateway that does not listen by then never will."""
 
-SAMPLE_EVERY_S = 7.0
-"""How often a gateway's holdings are noted: often enough to see a leak, seldom enough to stay cheap."""
+LOOKS_AT_REST = 4
+LOOK_AT_REST_EVERY_S = 0.31
+"""Looks at nodes are short and seconds apart: of a few moments one lies between them."""
 
 CONVERGE_S = 310.0
 """After the healing: breakers (30 s), rests that a vendor may tell us (300 s), polls, re-verification are over."""
+
+LEASE_TTL_S = 15.0
+"""How long a lease lives that nobody renews (docs: routing, slots), written down apart from the product."""
 
 LAST_CALL = 1_000_000
 """Numbers of the calls that must work in the end begin here."""
@@ -60,6 +66,7 @@ class World:
         self.loop = VirtualLoop(seed.chance("noise"), self.trace, noise=self._draft.knobs.noise)
         self.started_at = self.loop.time()
         self._gateways: tuple[GatewayHost, ...] = ()
+        self._told_busy: dict[str, int] = {}
         self.journal = Journal(lambda: self.loop.time() - self.started_at)
 
     def run(self) -> None:
@@ -73,8 +80,6 @@ class World:
             try:
                 self.loop.run_until_complete(self._live())
             finally:
-                for gateway in self._gateways:
-                    gateway.bury()
                 self.loop.close()
 
     @property
@@ -107,7 +112,7 @@ class World:
                 targets=self._fleet.targets,
                 roads=self._fleet.roads,
                 postgres=self._postgres,
-                redis=self._fleet.redis,
+                redis=self._fleet.storage,
                 gateways={gateway.name: gateway for gateway in self._gateways},
                 operator=self._act,
             ),
@@ -129,6 +134,8 @@ class World:
             trace=self.trace,
             postgres=self._postgres,
             targets_of=self._fleet.targets_of if draft.level is Level.PORTS else None,
+            store=self._fleet.store,
+            redis_url=self._fleet.redis_url,
         )
         around = Surroundings(
             loop=self.loop,
@@ -151,7 +158,7 @@ class World:
         self._build()
         self._tell_settings()
         await self._declare()
-        for name in ("world", "operator", "client"):
+        for name in ("world", "operator", "client", "agent"):
             self._fleet.add_host(name)
         await self._fleet.open_ports()
         for gateway in self._gateways:
@@ -162,10 +169,28 @@ class World:
             gateway.sample()
         watch = Watch(self._gateways, self._clients, self.journal, self._draft.knobs.poll_s)
         watching = self.loop.start_on("operator#1", watch.run(), name="watch")
+        agents = await self._join()
         await self._faults()
         await self._quiet()
-        watching.cancel()
+        for actor in (watching, *agents):
+            actor.cancel()
         await self._end()
+
+    async def _join(self) -> list[asyncio.Task[None]]:
+        """Give each node that joins its key, and let the agents announce their machines until the end."""
+        machines = {node.name: node for node in self._draft.nodes}
+        models = dict.fromkeys(vendor_model_of(model) for machine in machines.values() for model in machine.serves)
+        names = dict.fromkeys(agent.node for agent in self._draft.agents)
+        keys = {name: await self._operator.permit(name, tuple(models)) for name in names}
+        return [
+            self.loop.start_on("agent#1", self._announce(agent, machines[agent.machine], keys), name="agent")
+            for agent in self._draft.agents
+            if agent.machine in machines
+        ]
+
+    async def _announce(self, agent: AgentDraft, machine: NodeDraft, keys: dict[str, str]) -> None:
+        request = announcement_of(agent, machine, keys[agent.node])
+        await announce_for_ever(Announcing(agent, request, epoch_ms_of(agent), self._clients, self.journal))
 
     async def _faults(self) -> None:
         """Let calls and faults come, then heal, and see every call end."""
@@ -204,8 +229,30 @@ class World:
         await self._all_ended(last)
         self._clients.close()
         await asyncio.sleep(1.0)
+        await self._all_at_rest()
+        self._look_at_store(all_of_it=True)
+
+    async def _all_at_rest(self) -> None:
+        """Note what each gateway still holds, at the calmest of a few moments: it looks at its nodes anyway."""
+        seen: dict[str, list[dict[str, float]]] = {gateway.name: [] for gateway in self._gateways}
+        for _ in range(LOOKS_AT_REST):
+            for gateway in self._gateways:
+                seen[gateway.name].append(gateway.at_rest())
+            await asyncio.sleep(LOOK_AT_REST_EVERY_S)
         for gateway in self._gateways:
-            gateway.quiet()
+            calmest = min(
+                seen[gateway.name], key=lambda held: (held["tasks"], held["connections"], held["upstream_open"])
+            )
+            self.journal.note("quiet", gateway.name, **calmest)
+
+    def _look_at_store(self, *, all_of_it: bool = False) -> None:
+        """Note what the store of leases itself says; what stays 0 is told once."""
+        for node, busy in self._fleet.slots_in_use().items():
+            if busy or all_of_it or self._told_busy.get(node):
+                self._told_busy[node] = busy
+                self.journal.note("slots_seen", HOST, node=node, busy=busy)
+        if all_of_it:
+            self.journal.note("waiters_seen", HOST, model=MODEL, waiting=self._fleet.waiting(MODEL))
 
     async def _end(self) -> None:
         """Stop every gateway; nothing of it may be left."""
@@ -247,9 +294,10 @@ class World:
 
     async def _sample(self) -> None:
         while True:
-            await asyncio.sleep(SAMPLE_EVERY_S)
+            await asyncio.sleep(self._draft.knobs.sample_s)
             for gateway in self._gateways:
                 gateway.sample()
+            self._look_at_store()
 
     async def _all_listen(self) -> None:
         async with asyncio.timeout(START_MAX_S + END_MAX_S):
@@ -290,9 +338,17 @@ class World:
         )
         told: dict[str, str | float | bool | None] = {name: getattr(knobs, name) for name in knobs.__slots__}
         told |= {f"slots:{node.name}": node.slots for node in draft.nodes}
+        told |= {f"engine:{node.name}": node.engine.value for node in draft.nodes}
         told |= {f"keys:{vendor.name}": vendor.keys for vendor in draft.vendors}
+        told |= {
+            f"chain:{chain.name}": " ".join(name for _, tier in chain.tiers for name in tier)
+            for chain in draft.chains
+        }
         told |= {f"placements:{key.name}": "|".join(key.placements) for key in draft.keys}
-        told |= {"attempts_max": draft.attempts_max, "placement": draft.placement, "leases_shared": False}
+        told |= {"attempts_max": draft.attempts_max, "placement": draft.placement}
+        told |= {"leases_shared": draft.redis}
+        if draft.redis:
+            told |= {"lease_ttl_s": LEASE_TTL_S}
         for name, value in told.items():
             self.journal.note("setting", HOST, name=name, value=value)
 

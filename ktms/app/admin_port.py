@@ -1,15 +1,17 @@
 """The admin port beside a gateway."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from ktms.api.admin_grpc.server import AdminPortUnusable, AdminServer, Listen, TlsFiles
+from ktms.api.admin_grpc.service import AdminPorts
 from ktms.api.admin_grpc.tls import TlsUnusable
 from ktms.app.failed import StartFailed
 from ktms.app.production import Production
 from ktms.app.release import release
 from ktms.config.address import Address
 from ktms.config.settings import AdminTls
+from ktms.domain.capacity.fleet_status import FleetStatus
 
 STOP_GRACE_S = 1.0
 """A change under way is one transaction of a few milliseconds."""
@@ -17,9 +19,14 @@ STOP_GRACE_S = 1.0
 
 @asynccontextmanager
 async def admin_port(
-    real: Production, address: Address, *, tls: AdminTls | None = None, allow_plaintext: bool = False
+    real: Production,
+    address: Address,
+    fleet: Callable[[], FleetStatus],
+    *,
+    tls: AdminTls | None = None,
+    allow_plaintext: bool = False,
 ) -> AsyncIterator[int]:
-    """Serve the admin plane while the block runs; gives the port.
+    """Serve the admin plane while the block runs; gives the port. `fleet` tells how this replica sees the nodes.
 
     Raises:
         StartFailed: the port is taken, or would be exposed in plain text.
@@ -27,9 +34,14 @@ async def admin_port(
     files = None if tls is None else TlsFiles(tls.cert, tls.key, tls.client_ca)
     server = AdminServer(
         Listen(address.host, address.port, files, allow_plaintext),
-        config=real.config,
-        keys=real.keys,
-        versions=real.ports.catalogue,
+        AdminPorts(
+            config=real.config,
+            keys=real.keys,
+            versions=real.ports.catalogue,
+            nodes=real.nodes,
+            policies=real.policies,
+            fleet=fleet,
+        ),
         telemetry=real.telemetry,
         server_version=release(),
     )

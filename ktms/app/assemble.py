@@ -4,51 +4,73 @@ Takes ports and a snapshot, returns a gateway; reads no clock, no chance, no env
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 
 from ktms.api.body import BodyLimits
 from ktms.api.health.door import HealthDoor
 from ktms.api.listener import Listener, ListenerSettings
+from ktms.api.node.door import NodeDoor
 from ktms.api.openai.door import OpenAIDoor
 from ktms.api.routes import Routes
 from ktms.api.status_table import status_of
 from ktms.api.wire import Dates
+from ktms.domain.capacity.fleet_status import FleetStatus
 from ktms.domain.snapshot import Snapshot
 from ktms.engine.admit import Admission
 from ktms.engine.attempt import Attempts
 from ktms.engine.condition import Condition
 from ktms.engine.current import Current
 from ktms.engine.drain import Drain
+from ktms.engine.fleet import Fleet
 from ktms.engine.ids import Identities
+from ktms.engine.loads import Loads
+from ktms.engine.look import Looks
+from ktms.engine.node_walk import Machines
 from ktms.engine.place import Placer
+from ktms.engine.probe import Prober
 from ktms.engine.readiness import Readiness, judge
 from ktms.engine.refresh import Refresher
 from ktms.engine.settings import EngineSettings
 from ktms.engine.settle import Bookkeeper
+from ktms.engine.sweep import Sweeper
 from ktms.engine.switchboard import Parts, Switchboard
+from ktms.engine.waiting import Queues
 from ktms.engine.walk import Means
 from ktms.ports.catalogue import CatalogueStore
 from ktms.ports.change_feed import ChangeFeed
 from ktms.ports.clock import Clock
 from ktms.ports.entropy import Entropy
+from ktms.ports.fleet_board import FleetBoard
 from ktms.ports.key_store import KeyStore
 from ktms.ports.lease_store import LeaseStore
 from ktms.ports.ledger import Ledger
+from ktms.ports.node_registry import NodeRegistry
 from ktms.ports.telemetry import Telemetry
 from ktms.ports.upstream import Upstream
+from ktms.ports.waiting_room import WaitingRoom
+
+Work = Callable[[], Coroutine[None, None, None]]
+"""Something that runs beside the calls until it is cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The world, as far as the gateway needs it. `exposition` gives the metrics page."""
+    """The world, as far as the gateway needs it.
+
+    `exposition` gives the metrics page; `address_refusal` says why a node may not lie at an address.
+    """
 
     clock: Clock
     entropy: Entropy
     upstream: Upstream
     leases: LeaseStore
+    room: WaitingRoom
+    board: FleetBoard
     catalogue: CatalogueStore
     keys: KeyStore
+    nodes: NodeRegistry
+    address_refusal: Callable[[str], str | None]
     changes: ChangeFeed
     ledger: Ledger
     telemetry: Telemetry
@@ -68,30 +90,37 @@ class GatewaySettings:
     flush_s: float = 2.0  # and the books this long; the process is gone within 40 s in all
 
 
+@dataclass(frozen=True, slots=True)
+class GatewayParts:
+    """What a gateway is made of; `works` run beside its calls, `readiness` and `fleet` tell how it does."""
+
+    ports: Ports
+    settings: GatewaySettings
+    listener: Listener
+    metrics: Listener
+    refresher: Refresher
+    works: tuple[Work, ...]
+    drain: Drain
+    readiness: Callable[[], Readiness]
+    fleet: Callable[[], FleetStatus]
+    routes: Routes
+
+
 class Gateway:
     """A gateway that can be run: `start`, `run` beside it, then `drain` and `stop`. `routes` are its doors."""
 
-    def __init__(
-        self,
-        *,
-        ports: Ports,
-        settings: GatewaySettings,
-        listener: Listener,
-        metrics: Listener,
-        refresher: Refresher,
-        drain: Drain,
-        readiness: Callable[[], Readiness],
-        routes: Routes,
-    ) -> None:
-        self._ports = ports
-        self._settings = settings
-        self._listener = listener
-        self._metrics = metrics
-        self._refresher = refresher
-        self._drain = drain
+    def __init__(self, parts: GatewayParts) -> None:
+        self._ports = parts.ports
+        self._settings = parts.settings
+        self._listener = parts.listener
+        self._metrics = parts.metrics
+        self._refresher = parts.refresher
+        self._works = parts.works
+        self._drain = parts.drain
         self._stopped = False
-        self.readiness = readiness
-        self.routes = routes
+        self.readiness = parts.readiness
+        self.fleet = parts.fleet
+        self.routes = parts.routes
 
     async def start(self, host: str, port: int, *, reuse_port: bool = False) -> int:
         """Load the newest snapshot if the store answers, open the port, give its number.
@@ -111,8 +140,10 @@ class Gateway:
         return await self._metrics.start(host, port)
 
     async def run(self) -> None:
-        """Keep snapshot and keys fresh until cancelled."""
-        await self._refresher.run()
+        """Keep snapshot, keys, leases and the view of the fleet fresh until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for work in self._works:
+                group.create_task(work())
 
     async def drain(self) -> None:
         """Leave in order: unready at once, no new connections after the delay, then running calls end (FG1)."""
@@ -151,16 +182,10 @@ def assemble(ports: Ports, snapshot: Snapshot | None, settings: GatewaySettings)
     current, drain = Current(snapshot, clock), Drain()
     admission = Admission(ports.keys, clock, telemetry, settings.engine)
     identities = Identities(clock, ports.entropy)
-    engine = _engine(ports, settings.engine, admission, identities, current, drain)
-    refresher = Refresher(
-        store=ports.catalogue,
-        feed=ports.changes,
-        admission=admission,
-        current=current,
-        entropy=ports.entropy,
-        telemetry=telemetry,
-        settings=settings.engine,
-    )
+    machines, looks = _machines(ports, identities, settings.engine), Looks(ports.upstream)
+    current.on_swap(machines.fleet.sync)
+    engine = _engine(ports, settings.engine, admission, identities, current, drain, machines)
+    refresher = _refresher(ports, admission, current, settings.engine)
 
     def readiness() -> Readiness:
         return judge(
@@ -168,23 +193,80 @@ def assemble(ports: Ports, snapshot: Snapshot | None, settings: GatewaySettings)
             version=current.version,
             postgres_answers=admission.store_answers,
             key_window_open=admission.window_open(),
+            nodes_known=machines.fleet.known,
         )
 
     dates = Dates(clock)
     openai = OpenAIDoor(engine, identities, clock, dates, settings.body)
     health = HealthDoor(readiness, ports.exposition, dates)
-    routes = {**openai.routes(), **health.routes()}
+    nodes = _node_door(ports, looks, identities, dates)
+    routes = {**openai.routes(), **health.routes(), **nodes.routes()}
     if not settings.metrics_apart:
         routes |= health.metrics_routes()
     return Gateway(
-        ports=ports,
+        GatewayParts(
+            ports=ports,
+            settings=settings,
+            listener=Listener(routes, dates, settings.listener, telemetry),
+            metrics=Listener(health.metrics_routes(), dates, settings.listener, telemetry),
+            refresher=refresher,
+            works=(refresher.run, *_fleet_works(ports, machines, looks)),
+            drain=drain,
+            readiness=readiness,
+            fleet=machines.fleet.status,
+            routes=routes,
+        )
+    )
+
+
+def _refresher(ports: Ports, admission: Admission, current: Current, settings: EngineSettings) -> Refresher:
+    return Refresher(
+        store=ports.catalogue,
+        feed=ports.changes,
+        admission=admission,
+        current=current,
+        entropy=ports.entropy,
+        telemetry=ports.telemetry,
         settings=settings,
-        listener=Listener(routes, dates, settings.listener, telemetry),
-        metrics=Listener(health.metrics_routes(), dates, settings.listener, telemetry),
-        refresher=refresher,
-        drain=drain,
-        readiness=readiness,
-        routes=routes,
+    )
+
+
+def _node_door(ports: Ports, looks: Looks, identities: Identities, dates: Dates) -> NodeDoor:
+    return NodeDoor(
+        ports.nodes,
+        looks,
+        ports.address_refusal,
+        identities=identities,
+        clock=ports.clock,
+        dates=dates,
+        telemetry=ports.telemetry,
+    )
+
+
+def _fleet_works(ports: Ports, machines: Machines, looks: Looks) -> tuple[Work, ...]:
+    sweeper = Sweeper(
+        board=ports.board,
+        fleet=machines.fleet,
+        leases=ports.leases,
+        queues=machines.queues,
+        room=ports.room,
+        telemetry=ports.telemetry,
+    )
+    prober = Prober(machines, ports.board, looks)
+    return sweeper.run, prober.run
+
+
+def _machines(ports: Ports, identities: Identities, settings: EngineSettings) -> Machines:
+    clock, telemetry = ports.clock, ports.telemetry
+    return Machines(
+        clock=clock,
+        fleet=Fleet(clock, telemetry, int.from_bytes(ports.entropy.token_bytes(2))),
+        identities=identities,
+        leases=ports.leases,
+        loads=Loads(),
+        queues=Queues(ports.room),
+        telemetry=telemetry,
+        explains=settings.explain_choices,
     )
 
 
@@ -195,6 +277,7 @@ def _engine(
     identities: Identities,
     current: Current,
     drain: Drain,
+    machines: Machines,
 ) -> Switchboard:
     clock, telemetry = ports.clock, ports.telemetry
     books = Bookkeeper(
@@ -204,8 +287,7 @@ def _engine(
         attempts=Attempts(ports.upstream, books, clock, settings),
         clock=clock,
         condition=Condition(clock, telemetry),
-        identities=identities,
-        leases=ports.leases,
+        machines=machines,
         telemetry=telemetry,
     )
     return Switchboard(

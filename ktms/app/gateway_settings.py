@@ -4,14 +4,18 @@ from ktms.adapters.telemetry.access_line import LogFormat
 from ktms.adapters.telemetry.gateway_telemetry import LogSettings
 from ktms.adapters.upstream_http.address_rules import AddressRules
 from ktms.app.assemble import GatewaySettings
-from ktms.config.settings import Settings
+from ktms.config.settings import LogLevel, Settings
 from ktms.engine.settings import EngineSettings
 
 
 def gateway_settings(settings: Settings, *, drain_delay_s: float) -> GatewaySettings:
     """Give the settings of the assembly."""
     return GatewaySettings(
-        engine=EngineSettings(key_window_s=settings.key_window_s, hold_status_s=settings.hold_status_s),
+        engine=EngineSettings(
+            key_window_s=settings.key_window_s,
+            hold_status_s=settings.hold_status_s,
+            explain_choices=settings.log_level is LogLevel.DEBUG,
+        ),
         metrics_apart=settings.metrics_addr is not None,
         drain_delay_s=drain_delay_s,
         shutdown_s=settings.shutdown_timeout_s,

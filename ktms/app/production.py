@@ -9,9 +9,9 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from ktms.adapters.envelope.keyring_secrets import KeyringSecrets
-from ktms.adapters.memory.lease_store import MemoryLeaseStore
 from ktms.adapters.memory.ledger import MemoryLedger
 from ktms.adapters.postgres.catalogue_store import PostgresCatalogueStore
 from ktms.adapters.postgres.change_feed import PostgresChangeFeed
@@ -21,6 +21,8 @@ from ktms.adapters.postgres.key_admin import PostgresKeyAdmin
 from ktms.adapters.postgres.key_store import PostgresKeyStore
 from ktms.adapters.postgres.migrate import Migrator
 from ktms.adapters.postgres.migration_files import read_migrations, shipped_folder
+from ktms.adapters.postgres.node_registry import PostgresNodeRegistry
+from ktms.adapters.postgres.policy_store import PostgresPolicyStore
 from ktms.adapters.postgres.pool import Database
 from ktms.adapters.system.clock import SystemClock
 from ktms.adapters.system.entropy import SystemEntropy
@@ -31,8 +33,10 @@ from ktms.adapters.upstream_http.client import HttpUpstream
 from ktms.adapters.upstream_http.settings import UpstreamSettings
 from ktms.app.assemble import Ports
 from ktms.app.release import release
+from ktms.app.slots import RedisAt, open_slots
 from ktms.domain.access.keyring import Keyring
 from ktms.domain.access.secret import Secret
+from ktms.domain.snapshot import Reach
 from ktms.ports.catalogue import StoreAway
 
 DATABASE_RETRY_S = 1.0
@@ -41,7 +45,11 @@ DATABASE_RETRY_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Where everything is. `migrate_url` is a direct connection, `database_url` may lead through a pooler."""
+    """Where everything is.
+
+    `migrate_url` is a direct connection, `database_url` may lead through a pooler. Without `redis` the slots of
+    our machines are counted in this process alone.
+    """
 
     database_url: Secret
     migrate_url: Secret
@@ -49,6 +57,7 @@ class World:
     connections_max: int
     address_rules: AddressRules
     log: LogSettings
+    redis: RedisAt | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +67,8 @@ class Production:
     ports: Ports
     config: PostgresConfigStore
     keys: PostgresKeyAdmin
+    nodes: PostgresNodeRegistry
+    policies: PostgresPolicyStore
     telemetry: GatewayTelemetry
     entropy: SystemEntropy
     _database: Database
@@ -97,39 +108,50 @@ async def production(world: World) -> AsyncIterator[Production]:
     secrets = KeyringSecrets(world.keyring, entropy)
     database = Database(world.database_url.reveal(), connections_max=world.connections_max)
     upstream = HttpUpstream(UpstreamSettings(), world.address_rules)
-    migrator = Migrator(
+    nodes = PostgresNodeRegistry(database, secrets, entropy, telemetry)
+    try:
+        await database.open()
+        async with open_slots(world.redis, entropy, telemetry) as slots:
+            ports = Ports(
+                clock=clock,
+                entropy=entropy,
+                upstream=upstream,
+                leases=slots.leases,
+                room=slots.room,
+                board=slots.board,
+                catalogue=PostgresCatalogueStore(database, secrets, telemetry),
+                keys=PostgresKeyStore(database),
+                nodes=nodes,
+                address_refusal=partial(world.address_rules.refusal, Reach.NODE),
+                changes=PostgresChangeFeed(world.migrate_url.reveal()),
+                ledger=MemoryLedger(),
+                telemetry=telemetry,
+                exposition=telemetry.exposition,
+            )
+            yield Production(
+                ports=ports,
+                config=PostgresConfigStore(database, secrets, entropy, telemetry),
+                keys=PostgresKeyAdmin(database, entropy),
+                nodes=nodes,
+                policies=PostgresPolicyStore(database, entropy),
+                telemetry=telemetry,
+                entropy=entropy,
+                _database=database,
+                _secrets=secrets,
+                _migrator=_migrator(world, entropy, telemetry),
+            )
+    finally:
+        await upstream.close()
+        await database.close()
+        logging.getLogger().removeHandler(libraries)
+        telemetry.stop()
+
+
+def _migrator(world: World, entropy: SystemEntropy, telemetry: GatewayTelemetry) -> Migrator:
+    return Migrator(
         world.migrate_url.reveal(),
         read_migrations(shipped_folder()),
         app_version=release(),
         entropy=entropy,
         telemetry=telemetry,
     )
-    ports = Ports(
-        clock=clock,
-        entropy=entropy,
-        upstream=upstream,
-        leases=MemoryLeaseStore(),
-        catalogue=PostgresCatalogueStore(database, secrets, telemetry),
-        keys=PostgresKeyStore(database),
-        changes=PostgresChangeFeed(world.migrate_url.reveal()),
-        ledger=MemoryLedger(),
-        telemetry=telemetry,
-        exposition=telemetry.exposition,
-    )
-    try:
-        await database.open()
-        yield Production(
-            ports=ports,
-            config=PostgresConfigStore(database, secrets, entropy, telemetry),
-            keys=PostgresKeyAdmin(database, entropy),
-            telemetry=telemetry,
-            entropy=entropy,
-            _database=database,
-            _secrets=secrets,
-            _migrator=migrator,
-        )
-    finally:
-        await upstream.close()
-        await database.close()
-        logging.getLogger().removeHandler(libraries)
-        telemetry.stop()

@@ -18,6 +18,7 @@ from ktms.app.failed import StartFailed
 from ktms.app.gateway_settings import address_rules, gateway_settings, log_settings
 from ktms.app.production import Production, World, production
 from ktms.app.running import run_until_stopped, stop_signals
+from ktms.app.slots import RedisAt
 from ktms.config.address import Address
 from ktms.config.settings import Settings
 from ktms.domain.access.key_form import KeyKind, read_key
@@ -25,6 +26,7 @@ from ktms.domain.access.keyring import Keyring, KeyringInvalid, parse_keyring
 from ktms.domain.access.secret import Secret
 
 STDOUT = 1
+MS_PER_S = 1000
 
 
 async def serve(settings: Settings) -> None:
@@ -36,6 +38,8 @@ async def serve(settings: Settings) -> None:
     with stop_signals() as stops:
         async with AsyncExitStack() as opened:
             real = await opened.enter_async_context(production(_world(settings)))
+            if settings.redis_url is None:
+                real.telemetry.event("warning", "no_redis", remedy="set KTMS_REDIS_URL where replicas share nodes")
             for line in settings.unknown_names:
                 real.telemetry.event("warning", "unknown_setting", line=line)
             gateway = assemble(real.ports, None, gateway_settings(settings, drain_delay_s=settings.drain_delay_s))
@@ -47,6 +51,7 @@ async def serve(settings: Settings) -> None:
                 admin_port(
                     real,
                     settings.admin_addr,
+                    gateway.fleet,
                     tls=settings.admin_tls,
                     allow_plaintext=settings.admin_allow_plaintext,
                 )
@@ -61,7 +66,7 @@ async def serve(settings: Settings) -> None:
 
             works: list[Callable[[], Awaitable[None]]] = [run, real.telemetry.run]
             if settings.redis_url is not None:
-                probe = RedisProbe(settings.redis_url.reveal(), settings.redis_timeout_ms / 1000)
+                probe = RedisProbe(settings.redis_url.reveal(), settings.redis_timeout_ms / MS_PER_S)
                 opened.push_async_callback(probe.close)
                 works.append(watch_redis(probe, real.telemetry))
             await run_until_stopped(gateway, stops, works)
@@ -94,6 +99,9 @@ def _world(settings: Settings) -> World:
         connections_max=settings.database_pool_max,
         address_rules=address_rules(settings, loopback_nodes=False),
         log=log_settings(settings, log_format=LogFormat(settings.log_format.value), fd=STDOUT),
+        redis=None
+        if settings.redis_url is None
+        else RedisAt(settings.redis_url, settings.redis_timeout_ms / MS_PER_S),
     )
 
 

@@ -33,6 +33,7 @@ from ktms.app.options import UpOptions
 from ktms.app.production import Production, World, production
 from ktms.app.release import release
 from ktms.app.running import run_until_stopped, stop_signals
+from ktms.app.slots import RedisAt
 from ktms.config.address import Address
 from ktms.config.gateway_file import GatewayFile, GatewayFileInvalid, load_gateway
 from ktms.config.settings import Settings
@@ -44,6 +45,10 @@ from ktms.ports.config_store import Applied
 LOOPBACK = "127.0.0.1"
 
 STDERR = 2
+MS_PER_S = 1000
+
+OWN_REDIS_S = 0.5
+"""Our own Redis shares the processors with engines that use them all: it is slow there before it is away."""
 
 
 async def up(options: UpOptions, settings: Settings, home: Home, data_dir: Path) -> None:
@@ -66,7 +71,7 @@ async def up(options: UpOptions, settings: Settings, home: Home, data_dir: Path)
             gateway = assemble(real.ports, None, gateway_settings(settings, drain_delay_s=0))
             port, notes = await _open_port(gateway, options, settings)
             opened.push_async_callback(gateway.stop)
-            await opened.enter_async_context(admin_port(real, admin_at))
+            await opened.enter_async_context(admin_port(real, admin_at, gateway.fleet))
             snapshot = await real.ports.catalogue.snapshot()
             text = Started(
                 command=_command(),
@@ -115,13 +120,14 @@ async def _open_world(
         connections_max=settings.database_pool_max,
         address_rules=address_rules(settings, loopback_nodes=True),
         log=log_settings(settings, log_format=LogFormat.CONSOLE, fd=STDERR),
+        redis=RedisAt(Secret(valkey.url), max(settings.redis_timeout_ms / MS_PER_S, OWN_REDIS_S), ours=True),
     )
     real = await opened.enter_async_context(production(world))
     try:
         await real.prepare_database()
     except (MigrationRefused, KeyringMismatch) as error:
         raise StartFailed(str(error)) from error
-    probe = RedisProbe(valkey.url, settings.redis_timeout_ms / 1000)
+    probe = RedisProbe(valkey.url, settings.redis_timeout_ms / MS_PER_S)
     opened.push_async_callback(probe.close)
     return real, probe
 

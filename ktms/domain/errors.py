@@ -45,6 +45,8 @@ class ErrorCode(StrEnum):
     AUTH_UNAVAILABLE = "auth_unavailable"
     NO_TARGET_AVAILABLE = "no_target_available"
     NO_NODE_AVAILABLE = "no_node_available"
+    NODE_STATE_UNKNOWN = "node_state_unknown"
+    STALE_ANNOUNCEMENT = "stale_announcement"
     CONFIG_UNAVAILABLE = "config_unavailable"
     IDEMPOTENCY_UNAVAILABLE = "idempotency_unavailable"
     DRAINING = "draining"
@@ -75,6 +77,8 @@ _TYPE_OF = {
     ErrorCode.AUTH_UNAVAILABLE: ErrorType.UNAVAILABLE,
     ErrorCode.NO_TARGET_AVAILABLE: ErrorType.UPSTREAM,
     ErrorCode.NO_NODE_AVAILABLE: ErrorType.UPSTREAM,
+    ErrorCode.NODE_STATE_UNKNOWN: ErrorType.UPSTREAM,
+    ErrorCode.STALE_ANNOUNCEMENT: ErrorType.INVALID_REQUEST,
     ErrorCode.CONFIG_UNAVAILABLE: ErrorType.UNAVAILABLE,
     ErrorCode.IDEMPOTENCY_UNAVAILABLE: ErrorType.UNAVAILABLE,
     ErrorCode.DRAINING: ErrorType.UNAVAILABLE,

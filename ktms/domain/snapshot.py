@@ -98,7 +98,10 @@ class LocalTarget:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """A public model with its targets resolved, split by kind, each in file order."""
+    """A public model with its targets resolved, split by kind, each in file order.
+
+    `stand_ins` has the cloud targets once more for each vendor model that a node of its names (`cloud_model`).
+    """
 
     name: ModelName
     context_window: int | None
@@ -111,6 +114,7 @@ class Model:
     timeouts: TimeoutSpec
     local: tuple[LocalTarget, ...]
     cloud: tuple[CloudTarget, ...]
+    stand_ins: Mapping[VendorModel, tuple[CloudTarget, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

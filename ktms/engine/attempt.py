@@ -12,10 +12,13 @@ from ktms.dialects.openai_chat.stream import StreamObserver
 from ktms.dialects.openai_chat.vendor_error import WireError
 from ktms.domain.access.secret import Secret
 from ktms.domain.access.usage_event import AttemptStatus
+from ktms.domain.capacity.serving import is_other_model
+from ktms.domain.capacity.truncation import looks_truncated
 from ktms.domain.errors import ErrorCode, problem
 from ktms.domain.routing.outcome import FailureKind, VendorError, judge_answer, judge_failure
 from ktms.domain.routing.retry_after import retry_after_s
 from ktms.domain.routing.scrub import without
+from ktms.domain.routing.window import BYTES_PER_TOKEN_MIN
 from ktms.engine.call import Streamed, Whole
 from ktms.engine.relay import ClientStream, Relay
 from ktms.engine.settings import EngineSettings
@@ -75,31 +78,33 @@ class Attempts:
             trail.upstream_id = _upstream_id(answer)
             shot.http_status = answer.status
             if answer.status != 200:
-                await self._refused(answer, shot)
+                await self._refused(answer, target, shot)
             elif stream is None:
-                await self._whole(answer, trail, shot)
+                await self._whole(answer, target, trail, shot)
             elif _is_json(answer):
-                await self._not_streamed(answer, trail, shot)
+                await self._not_streamed(answer, target, trail, shot)
             else:
-                await self._streamed(answer, trail, shot, speaks)
+                await self._streamed(answer, target, trail, shot, speaks)
         finally:
             answer.close()
 
-    async def _refused(self, answer: UpstreamAnswer, shot: Shot) -> None:
+    async def _refused(self, answer: UpstreamAnswer, target: Target, shot: Shot) -> None:
         try:
             error = read_error(await answer.read(self._settings.error_body_max_bytes))
         except UpstreamFailed:
             error = None  # the status says enough
         shot.retry_after_s = retry_after_s(answer.header, self._clock.wall())
-        self._judge_answer(answer.status, error, shot)
+        self._judge_answer(answer.status, error, target, shot)
 
-    def _judge_answer(self, status: int, error: WireError | None, shot: Shot) -> None:
+    def _judge_answer(self, status: int, error: WireError | None, target: Target, shot: Shot) -> None:
         told = None if error is None else _told(error, shot.secret)
-        verdict = judge_answer(status, told, has_retry_after=shot.retry_after_s is not None)
+        verdict = judge_answer(
+            status, told, has_retry_after=shot.retry_after_s is not None, of_node=target.node is not None
+        )
         shot.verdict = verdict
         shot.status = AttemptStatus.REFUSED if verdict.ends_call else AttemptStatus.FAILED
 
-    async def _whole(self, answer: UpstreamAnswer, trail: Trail, shot: Shot) -> None:
+    async def _whole(self, answer: UpstreamAnswer, target: Target, trail: Trail, shot: Shot) -> None:
         assert trail.model is not None
         call = trail.call
         try:
@@ -110,26 +115,44 @@ class Attempts:
         except BadAnswer:
             shot.verdict = judge_failure(FailureKind.MALFORMED, visible=False)
         else:
-            self._take_whole(told, shot)
+            self._take_whole(told, target, trail, shot)
 
-    def _take_whole(self, told: WholeAnswer, shot: Shot) -> None:
+    def _take_whole(self, told: WholeAnswer, target: Target, trail: Trail, shot: Shot) -> None:
         if told.error is not None:
-            self._judge_answer(200, told.error, shot)
+            self._judge_answer(200, told.error, target, shot)
             return
+        if told.model_told is not None and is_other_model(told.model_told, target.expects):
+            shot.verdict = judge_failure(FailureKind.WRONG_MODEL, visible=False)
+            return
+        shot.timings = told.timings
         shot.told, shot.content_bytes = told.usage, told.text_bytes
+        self._note_truncation(target, trail, shot)
+        if shot.truncated:
+            shot.verdict = judge_failure(FailureKind.TRUNCATED, visible=False)
+            return
         shot.status = AttemptStatus.OK
         shot.result = Whole((), told.body)
 
-    async def _not_streamed(self, answer: UpstreamAnswer, trail: Trail, shot: Shot) -> None:
+    def _note_truncation(self, target: Target, trail: Trail, shot: Shot) -> None:
+        """Notice a prompt that an engine has cut without a word (N24)."""
+        if not target.may_cut or shot.told is None:
+            return
+        shot.truncated = looks_truncated(
+            window=target.window,
+            told_prompt_tokens=shot.told.prompt_tokens,
+            least_prompt_tokens=trail.call.body.longest_text_bytes // BYTES_PER_TOKEN_MIN,
+        )
+
+    async def _not_streamed(self, answer: UpstreamAnswer, target: Target, trail: Trail, shot: Shot) -> None:
         """Read JSON where a stream was asked for: an error inside a 200 (P33), or a vendor that cannot stream."""
-        await self._whole(answer, trail, shot)
+        await self._whole(answer, target, trail, shot)
         if shot.verdict is None:
             shot.result = None
             shot.status = AttemptStatus.FAILED
             shot.verdict = judge_failure(FailureKind.MALFORMED, visible=False)
 
     async def _streamed(
-        self, answer: UpstreamAnswer, trail: Trail, shot: Shot, speaks: Callable[[], None]
+        self, answer: UpstreamAnswer, target: Target, trail: Trail, shot: Shot, speaks: Callable[[], None]
     ) -> None:
         assert trail.model is not None
         assert trail.stream is not None
@@ -138,14 +161,16 @@ class Attempts:
         observer = StreamObserver(
             trail.model.name, route=trail.call.route, usage_asked=facts.usage_asked, answers=facts.answers
         )
-        relay = Relay(stream, observer, self._settings, self._clock, speaks)
+        relay = Relay(stream, observer, self._settings, self._clock, speaks, target.expects)
         try:
             failure = await self._pour(answer, relay, stream)
         finally:
             shot.told = observer.usage
             shot.visible_events, shot.content_bytes = observer.visible_events, observer.content_bytes
             shot.first_token_at = trail.first_token_at = relay.first_token_at
-        self._judge_stream(failure, relay, stream, shot)
+            shot.last_token_at, shot.timings = self._clock.monotonic(), observer.timings
+        self._note_truncation(target, trail, shot)
+        self._judge_stream(failure, relay, target, shot)
 
     async def _pour(self, answer: UpstreamAnswer, relay: Relay, stream: ClientStream) -> FailureKind | None:
         try:
@@ -161,11 +186,11 @@ class Attempts:
             relay.end()
         return None
 
-    def _judge_stream(self, failure: FailureKind | None, relay: Relay, stream: ClientStream, shot: Shot) -> None:
-        observer = relay.observer
+    def _judge_stream(self, failure: FailureKind | None, relay: Relay, target: Target, shot: Shot) -> None:
+        observer, stream = relay.observer, relay.stream
         if observer.error is not None:
-            self._judge_answer(200, observer.error, shot)
-        elif failure is None and observer.finished and not (observer.malformed or relay.overflowed):
+            self._judge_answer(200, observer.error, target, shot)
+        elif failure is None and observer.finished and not _is_broken(relay):
             shot.status = AttemptStatus.OK
             stream.finish()
             shot.result = Streamed()
@@ -198,7 +223,13 @@ def _is_json(answer: UpstreamAnswer) -> bool:
     return (answer.header("content-type") or "").lower().startswith("application/json")
 
 
+def _is_broken(relay: Relay) -> bool:
+    return relay.observer.malformed or relay.overflowed or relay.wrong_model
+
+
 def _why_unfinished(relay: Relay) -> FailureKind:
+    if relay.wrong_model:
+        return FailureKind.WRONG_MODEL
     if relay.overflowed:
         return FailureKind.TOO_LARGE
     return FailureKind.MALFORMED if relay.observer.malformed else FailureKind.CLOSED

@@ -1,6 +1,6 @@
 """Condition of the targets as this replica has seen it: breakers per origin, rests per target and per vendor key.
 
-Rules: a breaker belongs to a vendor's or a node's origin, never to `local` as a whole; a 429 rests exactly one
+Rules: a breaker belongs to a vendor's origin; nodes have a health instead (`fleet.py`); a 429 rests exactly one
 key or target and counts nowhere else. The rules themselves are pure (`domain/routing/breaker.py`,
 `cooldown.py`); this file only keeps their state between calls and tells telemetry.
 """

@@ -1,5 +1,7 @@
 """The snapshot in force: swapped whole, never replaced by one that does not compile (FP4)."""
 
+from collections.abc import Callable
+
 from ktms.domain.snapshot import Snapshot
 from ktms.ports.clock import Clock
 
@@ -9,11 +11,20 @@ class Current:
 
     def __init__(self, snapshot: Snapshot | None, clock: Clock) -> None:
         self._clock = clock
+        self._followers: list[Callable[[Snapshot], None]] = []
         self.snapshot = snapshot
         self._confirmed_at = clock.monotonic()
 
+    def on_swap(self, follower: Callable[[Snapshot], None]) -> None:
+        """Let somebody follow: told at once what is in force, and of each newer one before calls see it."""
+        self._followers.append(follower)
+        if self.snapshot is not None:
+            follower(self.snapshot)
+
     def swap(self, snapshot: Snapshot) -> None:
         """Put a newer snapshot in force; calls under way keep the one they began with."""
+        for follower in self._followers:
+            follower(snapshot)
         self.snapshot = snapshot
         self.confirm()
 

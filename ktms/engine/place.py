@@ -29,11 +29,13 @@ BYTES_PER_TOKEN_MAX = 8
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A call with its decision and its plan."""
+    """A call with its decision and its plan; both token counts are estimates."""
 
     decision: Decision
     plan: Plan
     targets: Targets
+    prompt_tokens: int
+    answer_tokens: int
 
     @property
     def local_only(self) -> bool:
@@ -73,17 +75,19 @@ class Placer:
             self._snapshot, self._remembered, self._targets = snapshot, {}, Targets()
         facts = call.body.facts
         known = self._decide(snapshot, facts, call.header, key)
+        prompt_tokens = facts.text_bytes // BYTES_PER_TOKEN + facts.images * TOKENS_PER_IMAGE
+        answer_tokens = DEFAULT_MAX_TOKENS if facts.max_tokens is None else facts.max_tokens
         found = plan(
             known.decision,
             attempts_max=snapshot.policy.attempts_max,
-            need_tokens=_need_tokens(facts),
+            need_tokens=prompt_tokens + answer_tokens,
             min_text_tokens=call.body.longest_text_bytes // BYTES_PER_TOKEN_MAX,
             rotations=self._rotations,
             known=known.candidates,
         )
         if isinstance(found, Problem):
             raise CallFailed(found)
-        return Placed(known.decision, found, self._targets)
+        return Placed(known.decision, found, self._targets, prompt_tokens, answer_tokens)
 
     def _decide(self, snapshot: Snapshot, facts: CallFacts, header: Choices, key: ClientKey) -> _Remembered:
         about = (facts.model, key.id, header, facts.choices)
@@ -104,8 +108,3 @@ class Placer:
 
 
 _NAME_SHOWN_MAX = 100  # a name is short; what a client sends instead of one is not repeated at length
-
-
-def _need_tokens(facts: CallFacts) -> int:
-    answer = DEFAULT_MAX_TOKENS if facts.max_tokens is None else facts.max_tokens
-    return facts.text_bytes // BYTES_PER_TOKEN + facts.images * TOKENS_PER_IMAGE + answer

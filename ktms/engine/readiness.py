@@ -1,4 +1,4 @@
-"""Whether a balancer should send calls here, and why not. Pure: facts in, verdict out (FP6, FP7, FP9, FG1)."""
+"""Whether a balancer should send calls here, and why not; facts in, verdict out (FP6, FP7, FP9, FR14, FG1)."""
 
 from dataclasses import dataclass
 
@@ -17,8 +17,13 @@ class Readiness:
         return self.status in ("ok", "degraded")
 
 
-def judge(*, draining: bool, version: int, postgres_answers: bool, key_window_open: bool) -> Readiness:
-    """Judge from what the replica knows of itself; `version` 0 means that it has no snapshot."""
+def judge(
+    *, draining: bool, version: int, postgres_answers: bool, key_window_open: bool, nodes_known: bool
+) -> Readiness:
+    """Judge from what the replica knows of itself; `version` 0 means that it has no snapshot.
+
+    `nodes_known` is False while Redis does not tell how busy the nodes are: the cloud still answers (FR14).
+    """
     if draining:
         return Readiness("draining", ("shutting_down",), version)
     reasons = []
@@ -26,6 +31,8 @@ def judge(*, draining: bool, version: int, postgres_answers: bool, key_window_op
         reasons.append("no_snapshot")
     if not postgres_answers:
         reasons.append("postgres_away")
+    if not nodes_known:
+        reasons.append("redis_away")
     if not postgres_answers and not key_window_open:
         reasons.append("key_window_closed")
     if version == 0 or not (postgres_answers or key_window_open):

@@ -12,12 +12,17 @@ from collections.abc import Callable
 
 from ktms.dialects.openai_chat.errors import KEEPALIVE, error_event
 from ktms.dialects.openai_chat.stream import DONE, StreamObserver
+from ktms.domain.capacity.serving import is_other_model
 from ktms.domain.errors import Problem
+from ktms.domain.ids import VendorModel
 from ktms.engine.call import Headers
 from ktms.engine.settings import EngineSettings
 from ktms.ports.client import Client
 from ktms.ports.clock import Clock
 from ktms.ports.upstream import Flow
+
+NAP_MIN_S = 0.001
+"""What is left of a pause may be too little to move a clock, and the timer would come again and again for it."""
 
 
 class ClientStream:
@@ -79,11 +84,14 @@ class ClientStream:
             self.write(KEEPALIVE)
             silent_s = 0.0
         loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(self._comment_s - silent_s, self._bridge_silence)
+        self._timer = loop.call_later(max(self._comment_s - silent_s, NAP_MIN_S), self._bridge_silence)
 
 
 class Relay:
-    """One attempt's pieces on their way to the client: a sink for the upstream. `speaks` hears of the first."""
+    """One attempt's pieces on their way to the client: a sink for the upstream.
+
+    `speaks` hears of the first visible one; an engine that names another model than `expects` is not shown (FN5).
+    """
 
     def __init__(
         self,
@@ -92,9 +100,11 @@ class Relay:
         settings: EngineSettings,
         clock: Clock,
         speaks: Callable[[], None],
+        expects: tuple[VendorModel, ...] = (),
     ) -> None:
-        self._stream = stream
+        self.stream = stream
         self._speaks = speaks
+        self._expects = expects
         self._clock = clock
         self._held: list[bytes] = []
         self._held_bytes = 0
@@ -104,6 +114,7 @@ class Relay:
         self.visible = False
         self.first_token_at: float | None = None
         self.overflowed = False
+        self.wrong_model = False
 
     def feed(self, data: bytes) -> Flow:
         """Hand on what is complete; say how the exchange goes on."""
@@ -121,7 +132,7 @@ class Relay:
         observer = self.observer
         flow = Flow.FLOWING
         if self.visible:
-            if ready and not self._stream.write(ready):
+            if ready and not self.stream.write(ready):
                 flow = Flow.CHOKED
         elif observer.visible:
             flow = self._show(ready)
@@ -134,12 +145,16 @@ class Relay:
         return flow
 
     def _show(self, ready: bytes) -> Flow:
+        told = self.observer.model_told
+        if told is not None and is_other_model(told, self._expects):
+            self.wrong_model = True
+            return Flow.ENOUGH
         self.visible = True
         self.first_token_at = self._clock.monotonic()
         self._speaks()
-        self._stream.begin(answering=True)
+        self.stream.begin(answering=True)
         self._held.append(ready)
-        fits = self._stream.write(b"".join(self._held))
+        fits = self.stream.write(b"".join(self._held))
         self._held.clear()
         return Flow.FLOWING if fits else Flow.CHOKED
 

@@ -151,6 +151,7 @@ class Bookkeeper:
             total_s=self._clock.monotonic() - received_at,
             upstream_s=trail.upstream_s,
             queue_s=trail.queue_s,
+            forecast_s=trail.forecast_s,
             first_token_s=first_token_s,
             prompt_tokens=trail.prompt_tokens,
             completion_tokens=trail.completion_tokens,

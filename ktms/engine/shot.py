@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from ktms.domain.access.secret import Secret
 from ktms.domain.access.usage_event import AttemptStatus
+from ktms.domain.capacity.speed import EngineTimings
 from ktms.domain.conversation.usage import Usage
 from ktms.domain.ids import NodeName, VendorKeyId, VendorModel, VendorName
 from ktms.domain.routing.outcome import Verdict
@@ -17,7 +18,9 @@ from ktms.ports.upstream import Prologue
 class Target:
     """Where one attempt goes, all names resolved. Nobody changes one; not frozen: one is made per attempt.
 
-    `secret` is the credential that `prologue` carries.
+    `secret` is the credential that `prologue` carries. `expects`: names one of which must answer, where the engine
+    tells the truth about it (empty: any); `may_cut`: the engine may cut a prompt in silence, beyond `window`
+    tokens per slot (None: unknown).
     """
 
     vendor: VendorName
@@ -29,6 +32,9 @@ class Target:
     timers: Timers
     asks_usage: bool
     secret: Secret | None = None
+    expects: tuple[VendorModel, ...] = ()
+    may_cut: bool = False
+    window: int | None = None
 
 
 @dataclass(slots=True)
@@ -36,7 +42,7 @@ class Shot:
     """What one attempt came to. `verdict` is set when it failed; `result` when it ended the call's answer.
 
     `secret` was sent with it and is taken out of what comes back; `told` are the vendor's own counts,
-    `visible_events` and `content_bytes` what the client was given.
+    `visible_events` and `content_bytes` what the client was given, `truncated` whether the engine cut the prompt.
     """
 
     began_at: float
@@ -50,3 +56,6 @@ class Shot:
     content_bytes: int = 0
     status: AttemptStatus = AttemptStatus.FAILED
     first_token_at: float | None = None
+    last_token_at: float | None = None
+    timings: EngineTimings | None = None
+    truncated: bool = False

@@ -6,9 +6,11 @@ Not here: which target comes next (`switchboard.py`), what a vendor's paths look
 """
 
 from ktms.domain.call import CallFacts, Route
+from ktms.domain.capacity.seat import Seat
+from ktms.domain.capacity.speed import Speed
 from ktms.domain.ids import LOCAL, VendorModel
 from ktms.domain.routing.timers import cloud_timers, node_timers
-from ktms.domain.snapshot import CloudTarget, Model, Node, VendorKey
+from ktms.domain.snapshot import CloudTarget, Model, VendorKey
 from ktms.engine.shot import Target
 from ktms.ports.upstream import Prologue
 from ktms.vendors.registry import node_shape, vendor_shape
@@ -44,8 +46,18 @@ class Targets:
                 self._kept.append(step)
         return target
 
-    def node(self, node: Node, vendor_model: VendorModel, model: Model, route: Route, facts: CallFacts) -> Target:
+    def node(
+        self,
+        seat: Seat,
+        model: Model,
+        route: Route,
+        facts: CallFacts,
+        *,
+        speed: Speed | None,
+        prompt_tokens: int,
+    ) -> Target:
         """Make the target for one model on one of our machines."""
+        node = seat.state.node
         shape = node_shape(node.engine)
         known = (id(node), route, facts.streamed)
         prologue = self._prologues.get(known)
@@ -58,14 +70,31 @@ class Targets:
         return Target(
             vendor=LOCAL,
             node=node.name,
-            vendor_model=vendor_model,
+            vendor_model=seat.vendor_model,
             key_id=None,
             origin=node.origin,
             prologue=prologue,
-            timers=node_timers(node, model, streamed=facts.streamed, max_tokens=facts.max_tokens),
+            timers=node_timers(
+                model,
+                streamed=facts.streamed,
+                max_tokens=facts.max_tokens,
+                speed=speed,
+                uncached_tokens=prompt_tokens,
+            ),
             asks_usage=shape.asks_usage,
             secret=node.token,
+            expects=expected_names(seat),
+            may_cut=shape.cuts_long_prompts,
+            window=seat.window,
         )
+
+
+def expected_names(seat: Seat) -> tuple[VendorModel, ...]:
+    """Give the names one of which must answer, where the engine tells the truth about it; empty: any."""
+    shape = node_shape(seat.state.node.engine)
+    if not shape.names_model:
+        return ()
+    return tuple(seat.state.node.windows) if shape.serves_one else (seat.vendor_model,)
 
 
 def _cloud(step: CloudTarget, model: Model, key: VendorKey | None, route: Route, facts: CallFacts) -> Target:

@@ -16,7 +16,10 @@ from ktms.ports.telemetry import AttemptRecord
 
 @dataclass(slots=True)
 class Trail:
-    """Times are monotonic seconds; durations seconds. `asking_since` is set while a target is being asked."""
+    """Times are monotonic seconds; durations seconds. `asking_since` is set while a target is being asked.
+
+    `forecast_s` is what the wait for a slot was expected to take, where there was one.
+    """
 
     call: Call
     key: ClientKey | None = None
@@ -28,6 +31,7 @@ class Trail:
     asking_since: float | None = None
     upstream_s: float = 0.0
     queue_s: float = 0.0
+    forecast_s: float | None = None
     first_token_at: float | None = None
     upstream_id: str | None = None
     stream: ClientStream | None = None

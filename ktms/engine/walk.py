@@ -7,30 +7,28 @@ out.
 
 from dataclasses import dataclass, replace
 
-from ktms.domain.capacity.node_choice import order
+from ktms.domain.capacity.selection import Ask
+from ktms.domain.capacity.wait_forecast import Patience
 from ktms.domain.errors import Problem
-from ktms.domain.ids import LOCAL, NodeName
 from ktms.domain.routing.cooldown import rest_s
 from ktms.domain.routing.outcome import Rest
+from ktms.domain.routing.permitted import intersection
 from ktms.domain.routing.plan import CloudStep, LocalStep
-from ktms.domain.snapshot import Node, VendorKey
+from ktms.domain.snapshot import VendorKey
 from ktms.engine.attempt import Attempts
 from ktms.engine.call import Result
 from ktms.engine.condition import Condition, Pass
 from ktms.engine.ending import Story, ended
-from ktms.engine.ids import Identities
+from ktms.engine.node_walk import Machines, NodeCall, NodeWalk, Slot
 from ktms.engine.place import Placed
 from ktms.engine.shot import Shot, Target
 from ktms.engine.trail import Trail
+from ktms.engine.waiting import Urgency
 from ktms.ports.clock import Clock
-from ktms.ports.lease_store import Lease, LeaseStore, LeaseStoreAway, SlotWish
 from ktms.ports.telemetry import Dependency, Telemetry
 
 LEFT_MIN_S = 0.5
 """With less time than this no other target is dialled: it could not answer."""
-
-WISHES_MAX = 8
-"""Candidates named in one request for a slot: the first few of a ranking; more would only slow the store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +38,7 @@ class Means:
     attempts: Attempts
     clock: Clock
     condition: Condition
-    identities: Identities
-    leases: LeaseStore
+    machines: Machines
     telemetry: Telemetry
 
 
@@ -54,12 +51,18 @@ class Walk:
         self._trail = trail
         self._story = Story()
         self._deadline = deadline
-        self._nodes_open_s = 0.0  # until the first node may be asked again, where breakers refuse all of them
+        self._node_call: NodeCall | None = None  # made when the first local step comes
+        self._nodes_free_s = 0.0  # forecast of the last model whose nodes were all busy
+        self._nodes_unknown = False
 
     async def run(self) -> Result | Problem:
         """Ask target after target until one answers; a problem when none did."""
+        last = self._placed.plan.steps[-1:]
         for step in self._placed.plan.steps:
-            end = await (self._local(step) if isinstance(step, LocalStep) else self._cloud(step))
+            if isinstance(step, LocalStep):
+                end = await self._local(step, goes_on=step not in last)
+            else:
+                end = await self._cloud(step)
             if end is not None:
                 return end
         local_only, cloud_targets = self._placed.local_only, self._placed.cloud_targets
@@ -67,7 +70,8 @@ class Walk:
             self._story,
             told=self._trail.story(),
             local_only=local_only,
-            soonest_s=self._nodes_open_s if local_only else self._means.condition.soonest_s(cloud_targets),
+            nodes_unknown=self._nodes_unknown,
+            soonest_s=self._nodes_free_s if local_only else self._means.condition.soonest_s(cloud_targets),
         )
 
     async def _cloud(self, step: CloudStep) -> Result | Problem | None:
@@ -90,84 +94,72 @@ class Walk:
         self._rest(step, key, shot)
         return self._take(shot)
 
-    async def _local(self, step: LocalStep) -> Result | Problem | None:
-        """Ask the nodes of one model, each at most once, as long as one has a free slot."""
-        asked: set[NodeName] = set()
+    async def _local(self, step: LocalStep, *, goes_on: bool) -> Result | Problem | None:
+        """Ask the nodes of one model, each at most once, as long as one has a free slot in time."""
+        call = self._local_call()
+        nodes = NodeWalk(self._means.machines, call, self._ask_of(step), self._trail, step, goes_on=goes_on)
         while not self._spent(self._placed.plan.local_attempts_max):
-            fitting = self._fitting(step, asked)
-            nodes = tuple(node for node in fitting if self._ready_in(node) <= 0)
-            lease = await self._take_slot(nodes)
-            if lease is None:
-                self._note_unavailable(step, fitting, nodes, asked)
-                return None
-            try:
-                node = next(node for node in nodes if node.name == lease.node)
-                asked.add(node.name)
-                end = await self._ask_node(step, node)
-            finally:
-                self._means.leases.release(lease)
+            slot = await nodes.slot()
+            if slot is None:
+                break
+            end = await self._ask_node(nodes, step, slot)
             if end is not None:
                 return end
+        self._nodes_free_s = max(self._nodes_free_s, nodes.forecast_s)
+        self._nodes_unknown = self._nodes_unknown or nodes.unknown
         return None
 
-    def _fitting(self, step: LocalStep, asked: set[NodeName]) -> tuple[Node, ...]:
-        return order(
-            step.target.nodes,
-            self._means.leases.busy,
-            vendor_model=step.target.vendor_model,
-            need_tokens=self._placed.plan.need_tokens,
-            regions=self._placed.decision.regions,
-            refused=asked,
-        )
+    def _local_call(self) -> NodeCall:
+        if self._node_call is None:
+            placed, decision = self._placed, self._placed.decision
+            local = [step for step in placed.plan.steps if isinstance(step, LocalStep)]
+            self._node_call = NodeCall(
+                urgency=Urgency.INTERACTIVE if decision.interactive else Urgency.NORMAL,
+                patience=Patience(
+                    interactive=decision.interactive,
+                    queue_timeouts_ms=[step.model.queue_timeout_ms for step in local],
+                ),
+                deadline=self._deadline,
+            )
+        return self._node_call
 
-    def _ready_in(self, node: Node) -> float:
-        return self._means.condition.ready_in(_name(node), node.origin)
+    def _ask_of(self, step: LocalStep) -> Ask:
+        """Say what a node must offer for this model, whose own regions narrow those of policy and key."""
+        placed = self._placed
+        regions = intersection(placed.decision.regions, step.model.allowed_regions)
+        return Ask(placed.plan.need_tokens, placed.prompt_tokens, placed.answer_tokens, regions)
 
-    async def _take_slot(self, nodes: tuple[Node, ...]) -> Lease | None:
-        if not nodes:
-            return None
-        wishes = tuple(SlotWish(node.name, node.slots) for node in nodes[:WISHES_MAX])
-        began_at = self._means.clock.monotonic()
+    async def _ask_node(self, nodes: NodeWalk, step: LocalStep, slot: Slot) -> Result | Problem | None:
+        shot: Shot | None = None
         try:
-            return await self._means.leases.take(wishes, self._means.identities.lease())
-        except LeaseStoreAway:
-            self._means.telemetry.dependency_failed(Dependency.REDIS, "take_lease", "away")
-            return None
+            self._trail.model = step.model
+            call, placed = self._trail.call, self._placed
+            target = placed.targets.node(
+                slot.seat,
+                step.model,
+                call.route,
+                call.body.facts,
+                speed=self._means.machines.fleet.meter(slot.seat).speed(),
+                prompt_tokens=placed.prompt_tokens,
+            )
+            asked = self._in_time(target)
+            shot = await self._means.attempts.ask(
+                asked, self._trail, lambda: self._means.machines.fleet.speaks(slot.seat)
+            )
         finally:
-            self._trail.queue_s += self._means.clock.monotonic() - began_at
-
-    def _note_unavailable(
-        self, step: LocalStep, fitting: tuple[Node, ...], nodes: tuple[Node, ...], asked: set[NodeName]
-    ) -> None:
-        """Note why no node is asked: `nodes` are those of `fitting` whose breaker does not refuse."""
-        if nodes:
-            self._trail.note(LOCAL, _only_name(nodes), "busy")
-        elif fitting:
-            self._nodes_open_s = min(self._ready_in(node) for node in fitting)
-            self._trail.note(LOCAL, _only_name(fitting), "open")
-        elif not asked:
-            self._trail.note(LOCAL, None, "none" if not step.target.nodes else "unfit")
-
-    async def _ask_node(self, step: LocalStep, node: Node) -> Result | Problem | None:
-        means = self._means
-        gate = means.condition.pass_for(_name(node), node.origin)
-        if gate is None:
-            self._trail.note(LOCAL, node.name, "open")
-            return None
-        self._trail.model = step.model
-        call = self._trail.call
-        target = self._placed.targets.node(node, step.target.vendor_model, step.model, call.route, call.body.facts)
-        return self._take(await self._ask(target, gate))
+            nodes.give_back(slot, shot)
+        if shot.verdict is None or not shot.verdict.out_of_time or asked is target:
+            nodes.learn(slot, shot)  # else it was our own deadline
+        if shot.verdict is not None and (shot.verdict.busy or shot.verdict.loading):
+            return None  # no attempt: the next candidate, please (FN2, FN4)
+        return self._take(shot)
 
     async def _ask(self, target: Target, gate: Pass) -> Shot:
         """Ask, and let the breaker know; a client that left says nothing about the target."""
-        means = self._means
-        left_s = self._deadline - means.clock.monotonic()
-        shortened = left_s < target.timers.total_s
-        if shortened:
-            target = replace(target, timers=replace(target.timers, total_s=left_s))
+        asked = self._in_time(target)
+        shortened = asked is not target
         try:
-            shot = await means.attempts.ask(target, self._trail, gate.speaks)
+            shot = await self._means.attempts.ask(asked, self._trail, gate.speaks)
         except BaseException:  # a mistake of ours too: a trial that nobody ends would refuse calls for minutes
             gate.says_nothing()
             raise
@@ -181,6 +173,13 @@ class Walk:
         else:
             gate.says_nothing()
         return shot
+
+    def _in_time(self, target: Target) -> Target:
+        """Keep an exchange within the deadline of its call."""
+        left_s = self._deadline - self._means.clock.monotonic()
+        if left_s >= target.timers.total_s:
+            return target
+        return replace(target, timers=replace(target.timers, total_s=left_s))
 
     def _take(self, shot: Shot) -> Result | Problem | None:
         """Turn an attempt into the end of the call, or None: the next target, please."""
@@ -215,11 +214,3 @@ class Walk:
         left_s = self._deadline - self._means.clock.monotonic()
         least_s = LEFT_MIN_S if self._story.dialled else 0.0
         return self._story.dialled >= dialled_max or left_s <= least_s
-
-
-def _only_name(nodes: tuple[Node, ...]) -> NodeName | None:
-    return nodes[0].name if len(nodes) == 1 else None
-
-
-def _name(node: Node) -> str:
-    return f"{LOCAL}/{node.name}"

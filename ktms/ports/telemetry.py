@@ -25,6 +25,9 @@ class Gauge(StrEnum):
     SNAPSHOT_VERSION = "snapshot_version"
     SNAPSHOT_AGE_S = "snapshot_age_s"
     NODE_SLOTS_BUSY = "node_slots_busy"  # label: node
+    NODE_HEALTH = "node_health"  # label: node; 0 healthy, 1 suspect, 2 down
+    QUEUE_WAITING = "queue_waiting"  # label: model; waiters of all replicas
+    QUEUE_FORECAST_ERROR = "queue_forecast_error"  # label: model; mean of |forecast - actual| / actual
     LOOP_LAG_S = "loop_lag_s"
 
 
@@ -57,6 +60,7 @@ class CallRecord:
     attempts: tuple[AttemptRecord, ...] = ()
     upstream_s: float = 0.0
     queue_s: float = 0.0
+    forecast_s: float | None = None
     first_token_s: float | None = None
     prompt_tokens: int = 0
     completion_tokens: int = 0

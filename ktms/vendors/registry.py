@@ -7,10 +7,15 @@ here is our own mistake.
 from collections.abc import Mapping
 
 from ktms.domain.catalogue import EngineKind, VendorKind
+from ktms.vendors.agent import AGENT
 from ktms.vendors.azure_openai import AZURE_OPENAI
-from ktms.vendors.local import AGENT, DEMO, LLAMACPP, OLLAMA, TGI, VLLM
+from ktms.vendors.demo import DEMO
+from ktms.vendors.llamacpp import LLAMACPP
+from ktms.vendors.ollama import OLLAMA
 from ktms.vendors.openai import OPENAI
 from ktms.vendors.shape import Shape
+from ktms.vendors.tgi import TGI
+from ktms.vendors.vllm import VLLM
 
 VENDORS: Mapping[VendorKind, Shape] = {
     VendorKind.OPENAI: OPENAI,

@@ -1,9 +1,9 @@
-"""What a breaker must have done, read from the targets' own facts and from the gateways' gauges; a part of I12.
+"""What a vendor's breaker must have done, read from the targets' own facts and from gauges; a part of I12.
 
 Rules: only what is certain counts. Five definite failures in a row, seen by the target, with no other answer near
 them, open the breaker of that gateway; so does a gauge that says so. While it is open nobody is asked, then one
 trial at a time. Late facts, frozen gateways, restarts and newer snapshots (a breaker belongs to an address)
-excuse. Not here: whether a gauge may move as it does (I9).
+excuse. Not here: whether a gauge may move as it does (I9), machines of ours, which have none (`nodes.py`).
 """
 
 import math
@@ -61,7 +61,8 @@ def check_breakers(watch: Watch, journal: Journal) -> Iterator[Violation]:
     """Find targets that were asked while their breaker was open, stampedes of trials, and needless openings."""
     asked: dict[Between, list[Exchange]] = defaultdict(list)
     for exchange in watch.exchanges:
-        asked[exchange.gateway, exchange.target].append(exchange)
+        if exchange.asked.has("cloud"):
+            asked[exchange.gateway, exchange.target].append(exchange)
     told = _gauges(journal)
     settled: dict[Between, list[Fact]] = defaultdict(list)
     for fact in journal.of("usage"):

@@ -27,6 +27,7 @@ STATUS_OF = {
     "auth_unavailable": 503,
     "no_target_available": 503,
     "no_node_available": 503,
+    "node_state_unknown": 503,
     "config_unavailable": 503,
     "idempotency_unavailable": 503,
     "draining": 503,

@@ -1,14 +1,15 @@
 """I12: nobody is asked that must not be.
 
 No cloud vendor for a call that may only run on our own machines, and no machine of ours for one that is
-cloud_only: what the call says, else its key's first placement, else the gateway's. No target whose breaker must be
-open, no vendor that was told to rest (FV5 to FV7). A gateway that shuts down takes no new call after its delay
-(FG1). What a replica tells a balancer is true.
+cloud_only: what the call or the name in it says, else its key's first placement, else the gateway's. No target
+whose breaker must be open, no vendor that was told to rest (FV5 to FV7), no node that drains, loads or is down. A
+gateway that leaves takes no new call after its delay (FG1). What a replica tells a balancer is true.
 """
 
 from collections.abc import Iterator
 
 from sim.checkers.breakers import check_breakers
+from sim.checkers.nodes import check_nodes
 from sim.checkers.readiness import check_readiness
 from sim.checkers.rests import check_rests
 from sim.checkers.violation import Violation
@@ -36,16 +37,18 @@ def check(journal: Journal) -> Iterator[Violation]:
             yield from _not_begun_by_a_leaving_gateway(watch, call)
     yield from check_rests(watch)
     yield from check_breakers(watch, journal)
+    yield from check_nodes(watch, journal)
     yield from check_readiness(watch, journal)
 
 
 def _placed_rightly(watch: Watch, call: Call) -> Iterator[Violation]:
     allowed = (
         text_of(call.sents[0].members["placement"]),
+        *_suffixes(call.sents[0].text("model")),
         *_words(watch, f"placements:{call.sents[0].text('key')}"),
     )
     placement = next((word for word in (*allowed, watch.text("placement")) if word), NODES_FIRST)
-    of_key = [word for word in allowed[1:] if word]
+    of_key = _words(watch, f"placements:{call.sents[0].text('key')}")
     yield from _asked_in_order(watch, call, placement)
     no_cloud = placement == NODES_ONLY or of_key == [NODES_ONLY]
     no_nodes = placement == CLOUD_ONLY or of_key == [CLOUD_ONLY]
@@ -70,6 +73,13 @@ def _asked_in_order(watch: Watch, call: Call, placement: str) -> Iterator[Violat
             )
             yield Violation(CODE, exchange.asked.at, what, call.name)
             return
+
+
+def _suffixes(model: str) -> Iterator[str]:
+    """Give the placement that the name of a model ends with, if any."""
+    for word in model.split(":")[1:]:
+        if word.replace("-", "_") in (NODES_FIRST, NODES_ONLY, CLOUD_FIRST, CLOUD_ONLY):
+            yield word.replace("-", "_")
 
 
 def _words(watch: Watch, setting: str) -> list[str]:

@@ -29,7 +29,7 @@ def check(journal: Journal) -> Iterator[Violation]:
     for call in watch.calls.values():
         if call.ends:
             yield from _well_formed(call)
-            yield from _names_its_model(call)
+            yield from _names_its_model(watch, call)
             yield from _one_targets_text(watch, call)
 
 
@@ -41,11 +41,17 @@ def _well_formed(call: Call) -> Iterator[Violation]:
             yield Violation(CODE, call.over_at, what, call.name)
 
 
-def _names_its_model(call: Call) -> Iterator[Violation]:
-    """Find answers that name another model than was asked for: the vendor's own name is nobody's business."""
+def _names_its_model(watch: Watch, call: Call) -> Iterator[Violation]:
+    """Find answers that name another model than was asked for: the vendor's own name is nobody's business.
+
+    Suffixes of a name choose and are not repeated; a chain is answered by one of its models.
+    """
     asked = str(call.sents[0].members["model"] or "") if call.sents else ""
     named = str(call.ends[0].members.get("models") or "")
-    if asked and named not in ("", asked):
+    words = asked.split(":")
+    meant = [":".join(words[:count]) for count in range(1, len(words) + 1)]
+    meant += [name for chain in tuple(meant) for name in watch.text(f"chain:{chain}").split()]
+    if asked and named not in ("", *meant):
         what = f"{call.gateway} named the model {named}, asked for {asked}"
         yield Violation(CODE, call.over_at, what, call.name)
 

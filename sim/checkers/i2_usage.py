@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from sim.checkers.violation import Violation
-from sim.journal.calls import Call, Exchange, attempts_of, text_of
+from sim.journal.calls import Call, Exchange, text_of
 from sim.journal.fact import Fact
 from sim.journal.journal import Journal
 from sim.journal.watch import Watch, watch_of
@@ -61,7 +61,7 @@ def _events_are_attempts(watch: Watch) -> Iterator[Violation]:
     """Hold the events of each request against the story that its record tells."""
     for request_id, records in watch.records.items():
         record = records[0]
-        story = [attempt.name for attempt in attempts_of(record) if attempt.dialled]
+        story = [attempt.name for attempt in watch.dialled(record)]
         booked = [fact.text("target") for fact in watch.usages.get(request_id, ())]
         if story != booked:
             what = f"{record.host} recorded {request_id} with attempts at {story}, but settled {booked}"

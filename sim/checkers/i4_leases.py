@@ -1,15 +1,16 @@
-"""I4: never more live leases on a node than it has slots, and no node is asked without one.
+"""I4: never more live leases on a node than it has slots, none is lost while held, and no node is asked without.
 
-A lease is its member id: it lives from being taken to being released, to the end of its gateway's process where
-leases are kept per process (`setting` leases_shared is false), and for `lease_ttl_s` at most where there is such a
-setting. Each attempt at a node takes a lease of its own before it asks.
+What must and what may be held at a moment is in `held.py`. Each attempt at a node takes a lease of its own before
+it asks; a token that only loads a model needs none. A lease that was taken up again on a full node (`over`) is
+excused, but nothing new is granted there until the count fits. After a crash a slot is free again within one
+`lease_ttl_s` and a second: it is refused to nobody then, and the store counts it no more.
 """
 
 import math
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from sim.checkers.held import HEARD_S, Leases, around
 from sim.checkers.violation import Violation
 from sim.journal.fact import Fact
 from sim.journal.journal import Journal
@@ -18,50 +19,76 @@ from sim.journal.watch import Watch, watch_of
 CODE = "I4"
 TITLE = "never more live leases on a node than slots"
 
-
-@dataclass(frozen=True, slots=True)
-class _Held:
-    gateway: str
-    node: str
-    until: float
+RECENTLY_S = 0.3
+"""Two answers of the store may be noted in the other order by two gateways within this."""
 
 
 def check(journal: Journal) -> Iterator[Violation]:
-    """Find slots granted twice, leases granted twice, and nodes asked without a lease."""
+    """Find slots granted twice, leases granted twice or lost, slots that stay taken, and nodes asked without."""
     watch = watch_of(journal)
-    yield from _never_more_than_slots(watch, journal)
+    leases = Leases(watch, journal)
+    for fact in journal.of("lease_taken", "lease_refused", "slots_seen"):
+        match fact.kind:
+            case "lease_taken":
+                yield from _taken(watch, leases, fact)
+            case "lease_refused":
+                yield from _refused(watch, leases, fact)
+            case _:
+                yield from _counted(leases, fact)
     yield from _nobody_asks_without(watch, journal)
 
 
-def _never_more_than_slots(watch: Watch, journal: Journal) -> Iterator[Violation]:
-    shared = watch.text("leases_shared") in ("True", "true", "1")
-    ttl_s = watch.number("lease_ttl_s", math.inf)
-    held: dict[str, _Held] = {}
-    for fact in journal.of("lease_taken", "lease_released", "host_crashed", "host_stopped"):
-        if fact.kind == "lease_taken":
-            if shared or not watch.host(fact.host).doubled(fact.at):
-                yield from _taken(watch, fact, held, shared=shared)
-            held[fact.text("lease")] = _Held(fact.host, fact.text("node"), fact.at + ttl_s)
-        elif fact.kind == "lease_released":
-            held.pop(fact.text("lease"), None)
-        elif not shared and (fact.kind == "host_crashed" or not watch.host(fact.host).doubled(fact.at)):
-            for lease in [lease for lease, one in held.items() if one.gateway == fact.host]:
-                del held[lease]
-
-
-def _taken(watch: Watch, fact: Fact, held: dict[str, _Held], *, shared: bool) -> Iterator[Violation]:
+def _taken(watch: Watch, leases: Leases, fact: Fact) -> Iterator[Violation]:
     lease, node = fact.text("lease"), fact.text("node")
-    live = [
-        name
-        for name, one in held.items()
-        if one.node == node and one.until > fact.at and (shared or one.gateway == fact.host)
-    ]
+    if not leases.shared and watch.host(fact.host).doubled(fact.at):
+        return
+    live = []
+    for held in leases.near(leases.place(fact.host, node), fact.at):
+        if held.taken is fact:
+            break
+        if leases.must_be_held(held, fact.at) and not around(held.taken_up_at, fact.at, RECENTLY_S):
+            live.append(held.lease)
     if lease in live:
         yield Violation(CODE, fact.at, f"{fact.host} took lease {lease} of {node}, which is held already")
     slots = int(min(fact.number("slots"), watch.most(f"slots:{node}", math.inf)))
     if len(live) >= slots:
         what = f"{fact.host} took lease {lease} of {node}, whose {slots} slots are held by {', '.join(live)}"
         yield Violation(CODE, fact.at, what)
+
+
+def _refused(watch: Watch, leases: Leases, fact: Fact) -> Iterator[Violation]:
+    """Hold a refusal against what may be held: a slot that came back long ago must be granted."""
+    host = watch.host(fact.host)
+    if leases.unclear(fact.at) or host.stood_still_s(fact.at - HEARD_S, fact.at) > 0 or host.doubled(fact.at):
+        return
+    nodes, slots = fact.text("nodes").split(), str(fact.members["slots"]).split()
+    for node, count in zip(nodes, slots, strict=False):
+        most = _most(leases, leases.place(fact.host, node), node, fact.at)
+        if most < int(count):
+            what = f"{fact.host} was refused {node}, of whose {count} slots at most {most} can be taken"
+            yield Violation(CODE, fact.at, what)
+
+
+def _counted(leases: Leases, fact: Fact) -> Iterator[Violation]:
+    """Hold what the store counts against what must and what may be held."""
+    node, busy = fact.text("node"), int(fact.number("busy"))
+    if not leases.shared or leases.unclear(fact.at):
+        return
+    on = [held for held in leases.near(node, fact.at) if held.taken_at < fact.at]
+    must = [held.lease for held in on if leases.must_be_held(held, fact.at)]
+    if busy < len(must):
+        what = f"the store counts {busy} slots of {node} as taken; held are {', '.join(must)}"
+        yield Violation(CODE, fact.at, what)
+    most = _most(leases, node, node, fact.at)
+    if busy > most:
+        yield Violation(
+            CODE, fact.at, f"the store counts {busy} slots of {node} as taken, held are {most} at most"
+        )
+
+
+def _most(leases: Leases, place: str, node: str, at: float) -> int:
+    held = sum(leases.may_be_held(held, at) for held in leases.near(place, at))
+    return held + leases.strays(node, at)
 
 
 def _nobody_asks_without(watch: Watch, journal: Journal) -> Iterator[Violation]:
@@ -75,9 +102,13 @@ def _nobody_asks_without(watch: Watch, journal: Journal) -> Iterator[Violation]:
             leases_are_noted = True
             if fact.kind == "lease_taken":
                 taken[fact.host, fact.text("node")] += 1
-        elif leases_are_noted and not fact.has("cloud") and int(fact.number("exchange")) not in repeated:
+        elif leases_are_noted and _needs_a_lease(fact) and int(fact.number("exchange")) not in repeated:
             between = (fact.text("gateway"), fact.text("target"))
             asked[between] += 1
             if asked[between] > taken[between]:
                 what = f"{between[0]} asked {between[1]} (exchange {fact.members['exchange']}) without a lease"
                 yield Violation(CODE, fact.at, what, str(fact.members["call"] or ""))
+
+
+def _needs_a_lease(asked: Fact) -> bool:
+    return not asked.has("cloud") and bool(asked.members["call"])

@@ -9,13 +9,16 @@ from collections import Counter
 from collections.abc import Iterator
 
 from sim.checkers.violation import Violation
-from sim.journal.calls import Call, Exchange, attempts_of
+from sim.journal.calls import BUSY, Call, Exchange
 from sim.journal.fact import Fact
 from sim.journal.journal import Journal
 from sim.journal.watch import Watch, watch_of
 
 CODE = "I5"
 TITLE = "no attempt after the first visible byte, each target at most once"
+
+TAKES_NOTHING = frozenset({BUSY, "loading"})
+"""A node that answers so was asked, and it was no attempt."""
 
 NO_TIME_S = 0.001
 """An attempt that is over by its total time within this had none when it began."""
@@ -30,7 +33,7 @@ def check(journal: Journal) -> Iterator[Violation]:
         yield from _each_once(call, asked)
         yield from _nothing_after_visible(call, asked, visible.get(call.name))
         for record in watch.records.get(call.request_id, ())[:1] if call.request_id else ():
-            yield from _all_recorded(call, asked, record)
+            yield from _all_recorded(watch, call, asked, record)
     yield from _never_too_many(watch)
     yield from _none_without_time(watch)
 
@@ -38,7 +41,7 @@ def check(journal: Journal) -> Iterator[Violation]:
 def _none_without_time(watch: Watch) -> Iterator[Violation]:
     """Find attempts that were begun when the time of their call was up: their targets are blamed for nothing."""
     for request_id, records in watch.records.items():
-        dialled = [attempt for attempt in attempts_of(records[0]) if attempt.dialled]
+        dialled = watch.dialled(records[0])
         usages = watch.usages.get(request_id, [])
         if len(dialled) != len(usages):
             continue  # I2 says so
@@ -85,8 +88,8 @@ def _is_from(text: str, exchange: Exchange) -> bool:
     return said.startswith(text)
 
 
-def _all_recorded(call: Call, asked: list[Exchange], record: Fact) -> Iterator[Violation]:
-    story = Counter(attempt.name for attempt in attempts_of(record) if attempt.dialled)
+def _all_recorded(watch: Watch, call: Call, asked: list[Exchange], record: Fact) -> Iterator[Violation]:
+    story = Counter(attempt.name for attempt in watch.dialled(record))
     for target, count in (Counter(exchange.target for exchange in asked) - story).items():
         what = f"{record.host} asked {target} {count + story[target]} times and recorded {story[target]} of them"
         yield Violation(CODE, record.at, what, call.name)
@@ -95,7 +98,7 @@ def _all_recorded(call: Call, asked: list[Exchange], record: Fact) -> Iterator[V
 def _never_too_many(watch: Watch) -> Iterator[Violation]:
     limit = watch.number("attempts_max", 6)
     for request_id, records in watch.records.items():
-        dialled = [attempt.name for attempt in attempts_of(records[0]) if attempt.dialled]
+        dialled = [attempt.name for attempt in watch.dialled(records[0]) if attempt.word not in TAKES_NOTHING]
         if len(dialled) > limit:
             what = f"{records[0].host} dialled {', '.join(dialled)} for {request_id}; allowed are {limit:.0f}"
             yield Violation(CODE, records[0].at, what)

@@ -19,7 +19,7 @@ CODE = "I7"
 TITLE = "tasks, connections and buffers are bounded"
 
 TASKS_IDLE_MAX = 40
-"""A gateway without any call runs a dozen; the rest is room for what comes now and then."""
+"""A gateway without any call runs not twenty; the rest is room for what comes now and then."""
 
 TASKS_PER_CALL = 6
 
@@ -33,6 +33,7 @@ UPSTREAM_KEPT_S = 45.0
 """An idle connection to a target is closed after 30 s; a call has opened each of them."""
 
 UPSTREAM_SPARE = 10
+"""Besides these one connection is kept to each machine of ours, which is looked at every few seconds."""
 
 BUFFER_BYTES_MAX = (64 + 256 + 256) * 1024
 """Per connection: the high-water mark of a transport, what is on its way, and one read of the loop beyond."""
@@ -50,8 +51,10 @@ def check(journal: Journal) -> Iterator[Violation]:
     settled: dict[str, list[float]] = defaultdict(list)
     for fact in journal.of("usage"):
         settled[fact.host].append(fact.at)
+    nodes = sum(fact.text("name").startswith("slots:") for fact in journal.of("setting"))
     for sample in samples:
-        yield from _bounded(sample, _open_calls(watch, calls[sample.host], sample.at), settled[sample.host])
+        called = _open_calls(watch, calls[sample.host], sample.at)
+        yield from _bounded(sample, called, settled[sample.host], nodes)
     for call in watch.calls.values():
         if call.stalled is not None:
             yield from _stalled_is_cut(watch, call)
@@ -76,14 +79,14 @@ def _open_calls(watch: Watch, calls: list[Call], at: float) -> int:
     return count
 
 
-def _bounded(sample: Fact, calls: int, settled: list[float]) -> Iterator[Violation]:
+def _bounded(sample: Fact, calls: int, settled: list[float], nodes: int) -> Iterator[Violation]:
     at, inflight, connections = sample.at, sample.number("inflight"), sample.number("connections")
     recent = bisect_right(settled, at) - bisect_left(settled, at - UPSTREAM_KEPT_S)
     bounds = {
         "tasks": TASKS_IDLE_MAX + TASKS_PER_CALL * (inflight + connections),
         "connections": CONNECTIONS_SPARE + calls,
         "inflight": CONNECTIONS_SPARE + calls,
-        "upstream_open": UPSTREAM_SPARE + inflight + recent,
+        "upstream_open": UPSTREAM_SPARE + nodes + inflight + recent,
         "buffered_bytes": BUFFER_BYTES_MAX * max(1.0, connections),
     }
     for name, bound in bounds.items():

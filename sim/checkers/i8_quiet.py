@@ -1,10 +1,11 @@
 """I8: after the healing everything comes to rest, and whoever leaves takes all that was done for it along.
 
-At rest no call is in flight, no lease held, no client connected, each connection to a target idle, each replica
-ready with the tasks of an idle one; and a call that is made then reaches a target. A gateway that has stopped
-leaves nothing. A target hears within a second that the client of its answer has left.
+At rest no call is in flight, no lease held here or in the shared store, no client connected, each connection to a
+target idle, each replica ready with the tasks of an idle one; and a call that is made then reaches a target. A
+gateway that has stopped leaves nothing. A target hears within a second that the client of its answer has left.
 """
 
+import math
 from collections.abc import Iterator
 
 from sim.checkers.violation import Violation
@@ -22,6 +23,11 @@ LEFT_S = 1.0
 GRACE_S = 1.0
 """Links have latency, and a lot may be due at one moment."""
 
+LOAD_MAX_S = 601.0
+"""A model that has not been loaded by then is given up."""
+
+TASKS_PER_LOAD = 3
+
 SETTLED_S = 1.0
 """So long after it listens, a gateway runs all that it runs without calls."""
 
@@ -32,10 +38,11 @@ def check(journal: Journal) -> Iterator[Violation]:
     quiet = [fact for fact in journal.of("quiet") if fact.at >= watch.phases.get("quiet", 0.0)]
     idle = _idle_tasks(watch, journal, quiet)
     for fact in quiet:
-        yield from _at_rest(fact, idle)
+        yield from _at_rest(fact, idle, _loads(watch, journal, fact))
     if "over" in watch.phases:
         yield from _all_are_quiet(watch, quiet)
         yield from _calls_work_again(watch)
+    yield from _no_slot_is_left(watch, journal)
     for fact in journal.of("left_over"):
         for name in ("tasks", "connections"):
             if fact.has(name):
@@ -43,6 +50,18 @@ def check(journal: Journal) -> Iterator[Violation]:
     for call in watch.calls.values():
         if call.left is not None and call.left.members["how"] != "vanish":
             yield from _work_ends(watch, call)
+
+
+def _no_slot_is_left(watch: Watch, journal: Journal) -> Iterator[Violation]:
+    """Find slots and places in a queue that the shared store still counts when nobody holds or wants one."""
+    begins_at = watch.phases.get("quiet", math.inf)
+    for fact in journal.of("slots_seen", "waiters_seen"):
+        if fact.at < begins_at:
+            continue
+        name, what = ("busy", "slots in use") if fact.kind == "slots_seen" else ("waiting", "waiters")
+        if fact.has(name):
+            of = fact.members.get("node", fact.members.get("model"))
+            yield Violation(CODE, fact.at, f"{of} has {fact.members[name]} {what} at rest")
 
 
 def _idle_tasks(watch: Watch, journal: Journal, quiet: list[Fact]) -> float | None:
@@ -55,13 +74,32 @@ def _idle_tasks(watch: Watch, journal: Journal, quiet: list[Fact]) -> float | No
     return min(seen, default=None)
 
 
-def _at_rest(fact: Fact, idle: float | None) -> Iterator[Violation]:
+def _loads(watch: Watch, journal: Journal, fact: Fact) -> int:
+    """Count the models that a gateway has loaded right then: that may take minutes, and no call waits for it.
+
+    One that was asked of a machine which was gone is seen by nobody but the gateway.
+    """
+    mine = [one for one in watch.exchanges if not one.call and one.gateway == fact.host]
+    seen = sum(one.asked.at <= fact.at <= min(one.told_at, one.asked.at + LOAD_MAX_S) for one in mine)
+    return seen + sum(
+        fact.at - LOAD_MAX_S <= log.at <= fact.at and _is_lost(watch, log)
+        for log in journal.of("log")
+        if log.host == fact.host and log.members["name"] == "model_loading"
+    )
+
+
+def _is_lost(watch: Watch, log: Fact) -> bool:
+    words = (word.partition("=") for word in log.text("text").split())
+    return any(name == "node" and watch.stormy(node, log.at, log.at + GRACE_S) for name, _, node in words)
+
+
+def _at_rest(fact: Fact, idle: float | None, loads: int) -> Iterator[Violation]:
     wrong = [f"{name} {fact.members[name]}" for name in ("inflight", "leases", "connections") if fact.has(name)]
-    if fact.number("upstream_open") != fact.number("upstream_idle"):
+    if not 0 <= fact.number("upstream_open") - fact.number("upstream_idle") <= loads:
         wrong.append(f"{fact.members['upstream_open']} upstream connections, {fact.members['upstream_idle']} idle")
     if not fact.has("ready"):
         wrong.append("not ready")
-    if idle is not None and fact.number("tasks") > idle:
+    if idle is not None and fact.number("tasks") > idle + TASKS_PER_LOAD * loads:
         wrong.append(f"{fact.members['tasks']} tasks, {idle:.0f} are enough")
     if wrong:
         yield Violation(CODE, fact.at, f"{fact.host} is not at rest: {', '.join(wrong)}")

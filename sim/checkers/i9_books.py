@@ -2,13 +2,14 @@
 
 Each call that a gateway began has exactly one record, with the status and code that its client saw; nothing is
 recorded that nobody asked for. Counts are never negative. A breaker's gauge moves as a breaker can: it opens from
-closed or after a trial, a trial comes after it was open, and only a trial closes it.
+closed or after a trial, a trial comes after it was open, and only a trial closes it; only a token heals a node.
 """
 
 from collections import Counter
 from collections.abc import Iterator
 
 from sim.checkers.documented import STATUS_OF
+from sim.checkers.node_health import check_node_health
 from sim.checkers.violation import Violation
 from sim.journal.calls import Call, attempts_of
 from sim.journal.fact import Fact
@@ -47,6 +48,7 @@ def check(journal: Journal) -> Iterator[Violation]:
     for fact in journal.of("sample", "quiet"):
         yield from _not_negative(fact)
     yield from _breakers_move_rightly(watch, journal)
+    yield from check_node_health(watch, journal)
     yield from _snapshots_never_go_back(watch, journal)
 
 

@@ -1,10 +1,11 @@
 """Which `sometimes` marks a journal reached, as far as its facts tell; others are noted where they happen."""
 
+import math
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
-from sim.journal.calls import Call
+from sim.journal.calls import Call, attempts_of
 from sim.journal.fact import Fact
 from sim.journal.journal import Journal
 from sim.journal.marks import SOMETIMES
@@ -14,6 +15,13 @@ CHOKED_BYTES = 64 * 1024
 """High-water mark of a connection: with so much waiting for a client, its upstream is held back."""
 
 CLOSED, HALF_OPEN, OPEN = 0, 1, 2
+SUSPECT, DOWN = 1, 2
+
+WAITED_S = 0.05
+"""A slot that is free is taken within this."""
+
+_WORDS = {"cold": "node.cold", "draining": "node.draining", "unknown": "fleet.unknown"}
+"""Words of a record's attempts for nodes that were passed over."""
 
 
 def hit(journal: Journal) -> Iterator[str]:
@@ -26,6 +34,8 @@ def hit(journal: Journal) -> Iterator[str]:
     for call in watch.calls.values():
         found.update(dict.fromkeys(_of_call(watch, call)))
     found.update(dict.fromkeys(_of_breakers(journal)))
+    found.update(dict.fromkeys(_of_loads(journal)))
+    found.update(dict.fromkeys(_of_orphans(watch, journal)))
     found.update(dict.fromkeys(_of_keys(watch, journal)))
     found.update(dict.fromkeys(_of_hosts(watch)))
     strange = sorted(found.keys() - SOMETIMES.keys())
@@ -49,8 +59,30 @@ def _of_keys_asked(fact: Fact) -> Iterator[str]:
 
 
 def _of_log(fact: Fact) -> Iterator[str]:
-    if fact.members["name"] == "snapshot_refused":
-        yield "snapshot.refused"
+    names = {"snapshot_refused": "snapshot.refused", "probe_distrusted": "probe.distrusted"}
+    name = names.get(fact.text("name"))
+    if name is not None:
+        yield name
+
+
+def _of_renewed(fact: Fact) -> Iterator[str]:
+    if fact.members["how"] in ("regained", "over"):
+        yield f"lease.{fact.members['how']}"
+
+
+def _of_record(fact: Fact) -> Iterator[str]:
+    waited_s = fact.members.get("queue_s")
+    words = {attempt.word: attempt.name for attempt in attempts_of(fact)}
+    if isinstance(waited_s, int | float) and waited_s >= WAITED_S:
+        yield "queue.gave_up" if "busy" in words else "queue.waited"
+    for word, name in _WORDS.items():
+        if word in words:
+            yield name
+
+
+def _of_gauge(fact: Fact) -> Iterator[str]:
+    if fact.members["name"] == "node_health" and fact.members["value"] in (SUSPECT, DOWN):
+        yield "node.suspect" if fact.members["value"] == SUSPECT else "node.down"
 
 
 def _of_usage(fact: Fact) -> Iterator[str]:
@@ -82,6 +114,9 @@ _OF_FACTS: dict[str, Callable[[Fact], Iterator[str]]] = {
     "fault": _of_fault,
     "dependency_failed": _of_dependency,
     "sample": _of_sample,
+    "lease_renewed": _of_renewed,
+    "record": _of_record,
+    "gauge": _of_gauge,
     "lease_refused": lambda _: iter(("lease.full",)),
     "host_crashed": lambda _: iter(("host.crashed",)),
 }
@@ -111,6 +146,27 @@ def _of_breakers(journal: Journal) -> Iterator[str]:
             yield "breaker.trial_lost" if before == HALF_OPEN else "breaker.opened"
         elif states[of] == HALF_OPEN:
             yield "breaker.trial"
+
+
+def _of_loads(journal: Journal) -> Iterator[str]:
+    begun: set[str] = set()
+    for fact in journal.of("log", "model_loaded"):
+        if fact.kind == "model_loaded" and fact.text("node") in begun:
+            yield "model.loaded"
+        elif fact.kind == "log" and fact.members["name"] == "model_loading":
+            begun.update(word.removeprefix("node=") for word in fact.text("text").split())
+
+
+def _of_orphans(watch: Watch, journal: Journal) -> Iterator[str]:
+    ttl_s = watch.number("lease_ttl_s", math.inf)
+    held: dict[str, str] = {}
+    for fact in journal.of("lease_taken", "lease_released", "host_crashed"):
+        if fact.kind == "lease_taken":
+            held[fact.text("lease")] = fact.host
+        elif fact.kind == "lease_released":
+            held.pop(fact.text("lease"), None)
+        elif fact.host in held.values() and fact.at + ttl_s < watch.ends_at:
+            yield "lease.expired"
 
 
 def _of_keys(watch: Watch, journal: Journal) -> Iterator[str]:

@@ -21,7 +21,7 @@ from sim.scenarios.scenario import Scenario
 from sim.swarm import Bounds, Tally, orders
 from sim.swarm import swarm as run_swarm
 
-TURN = ("explore-ports", "storm", "explore-ports", "explore")
+TURN = ("explore-ports", "storm", "fleet", "explore", "fleet-wire")
 """Which worlds follow each other where nobody says which: those over HTTP take several times as long."""
 
 MINUTES = 3.0

@@ -26,13 +26,18 @@ class Route(Enum):
 class Quirks:
     """What a scenario may set on a target, also while it runs.
 
-    `loading`: its model is not in memory yet. `thinking_tokens`: so many of each answer come as reasoning.
-    `answers_as`: the model it names in its answers, whatever was asked. `refused_keys`: credentials that no longer
-    count. `shifts`: Ollama cuts a prompt that is too long. `metrics`: llama.cpp was started with `--metrics`.
-    `old_errors`: llama.cpp writes an error in a stream as a field of its own.
+    `loading`: its model is not in memory yet. `cold`: so too, be it that nobody has asked for it since.
+    `draining`: it takes nothing new. `slots_told`: how many an agent says that it has, None: the truth.
+    `thinking_tokens`: so many of each answer come as reasoning. `answers_as`: the model it names in its answers,
+    whatever was asked. `refused_keys`: credentials that no longer count. `shifts`: Ollama cuts a prompt that is
+    too long. `metrics`: llama.cpp was started with `--metrics`. `old_errors`: llama.cpp writes an error in a
+    stream as a field of its own.
     """
 
     loading: bool = False
+    cold: bool = False
+    draining: bool = False
+    slots_told: int | None = None
     thinking_tokens: int = 0
     answers_as: str | None = None
     refused_keys: tuple[str, ...] = ()
@@ -62,6 +67,11 @@ class Machine(Protocol):
     @property
     def slots(self) -> int:
         """Answers written at once."""
+        ...
+
+    @property
+    def slots_declared(self) -> int:
+        """Answers written at once, as its operator believes."""
         ...
 
     @property

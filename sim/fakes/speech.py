@@ -19,11 +19,15 @@ TOKEN_SPREAD = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How fast a target speaks: medians in seconds, and how many tokens go into one write."""
+    """How fast a target speaks: medians in seconds, and how many tokens go into one write.
+
+    `prefill_token_s`: what each token of the prompt adds before the first one of the answer.
+    """
 
     first_token_s: float
     token_s: float
     tokens_per_piece: int
+    prefill_token_s: float = 0.0
 
 
 class Books(Protocol):
@@ -51,9 +55,9 @@ class Speech:
         )
 
     def _streamed(self, saying: Saying, chance: Chance, books: Books) -> Steps:
-        dialect, pace = self._dialect, self._pace
+        dialect = self._dialect
         head = Head(200, SSE, dialect.headers(saying.asked))
-        first_s = chance.around(pace.first_token_s, FIRST_SPREAD)
+        first_s = self._first_s(saying, chance)
         if dialect.head_first:
             yield head
             yield from self._prefilling(first_s)
@@ -70,6 +74,10 @@ class Speech:
         books.finished = True
         if with_usage:
             books.usage = (saying.prompt_tokens, saying.tokens)
+
+    def _first_s(self, saying: Saying, chance: Chance) -> float:
+        reading_s = self._pace.prefill_token_s * saying.prompt_tokens
+        return chance.around(self._pace.first_token_s, FIRST_SPREAD) + reading_s
 
     def _prefilling(self, first_s: float) -> Iterator[Pause | Piece]:
         """Read the prompt, with a comment now and then where the engine sends them."""
@@ -100,7 +108,7 @@ class Speech:
     def _whole(self, saying: Saying, chance: Chance, books: Books) -> Steps:
         pace = self._pace
         writing_s = pace.token_s * max(saying.tokens - 1, 0)
-        yield Pause(chance.around(pace.first_token_s, FIRST_SPREAD) + chance.around(writing_s, 0.1))
+        yield Pause(self._first_s(saying, chance) + chance.around(writing_s, 0.1))
         text = "".join(token_text(saying.asked.exchange, nth) for nth in range(1, saying.tokens + 1))
         body = self._dialect.whole(saying, text, with_usage=self._gives_usage)
         yield from self._body(saying, body, text, books)

@@ -11,18 +11,21 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from sim.draft import VENDOR_MODEL, Engine, NodeDraft, VendorDraft
+from sim.draft import Engine, NodeDraft, VendorDraft, vendor_model_of
 from sim.fakes import misbehaving
+from sim.fakes.answer_books import Books
 from sim.fakes.asking import Headers, header_of, read_asked, unread
 from sim.fakes.dialect import Dialect, Page, Quirks, Route, Saying
+from sim.fakes.engines.agent import Agent
 from sim.fakes.engines.llama_cpp import LlamaCpp
 from sim.fakes.engines.ollama import Ollama
 from sim.fakes.engines.tgi import Tgi
 from sim.fakes.engines.vllm import Vllm
+from sim.fakes.memory import Memory
 from sim.fakes.misbehaving import Victim
-from sim.fakes.rests import Wall, any_rest, rest_of, told_s
+from sim.fakes.rests import Wall, any_rest, rest_of
 from sim.fakes.speech import Pace, Speech
-from sim.fakes.steps import Asked, Cut, Head, Pause, Piece, Silence, Step, Steps
+from sim.fakes.steps import Asked, Head, Pause, Piece, Silence, Steps
 from sim.fakes.vendors.azure import Azure
 from sim.fakes.vendors.openai import OpenAi
 from sim.journal.journal import Journal
@@ -48,6 +51,9 @@ SPOILING = (
 OTHER_MODEL = "other-model-1"
 """What a target calls its model by mistake."""
 
+GONE = frozenset({"half_open", "power_off"})
+"""Faults with which a machine is gone, and comes back as another one that knows nothing."""
+
 CREDENTIALS = ("authorization", "api-key")
 """Headers that hold a credential, by their lower-case names."""
 
@@ -61,7 +67,11 @@ _ENGINES = {
     Engine.VLLM: Vllm,
     Engine.LLAMA_CPP: LlamaCpp,
     Engine.TGI: Tgi,
+    Engine.AGENT: Agent,
 }
+
+OF_NODES = frozenset({"draining", "evicted", "fewer_slots"})
+"""Faults that are a state of a machine of ours, and no answer of its."""
 
 
 def dialect_of(draft: VendorDraft | NodeDraft) -> Dialect:
@@ -69,35 +79,6 @@ def dialect_of(draft: VendorDraft | NodeDraft) -> Dialect:
     if isinstance(draft, NodeDraft):
         return _ENGINES[draft.engine]()
     return Azure() if draft.azure else OpenAi()
-
-
-class _Books:
-    """What one answer has been so far. `finished`: its finish reason and its end mark were sent."""
-
-    __slots__ = ("_wall", "finished", "how", "rest_s", "says", "status", "usage")
-
-    def __init__(self, wall: Wall | None) -> None:
-        self._wall = wall
-        self.how = "left"
-        self.status = 0
-        self.says: list[str] = []
-        self.finished = False
-        self.usage: tuple[int, int] | None = None
-        self.rest_s: float | None = None
-
-    def take(self, step: Step) -> None:
-        """Note a step that is about to be carried out."""
-        if type(step) is Piece:
-            if step.says:
-                self.says.append(step.says)
-        elif type(step) is Head:
-            self.status = step.status
-            if step.status != 200:
-                self.rest_s = told_s(step.headers, self._wall)
-        elif type(step) is Cut:
-            self.how = "cut"
-        elif type(step) is Silence:
-            self.how = "silent"
 
 
 class Target:
@@ -123,11 +104,12 @@ class Target:
         self.cloud = isinstance(draft, VendorDraft)
         self.draft = draft
         self.dialect = dialect or dialect_of(draft)
-        self.models = [VENDOR_MODEL]
-        self.quirks = Quirks()
+        self.models = [vendor_model_of(name) for name in draft.serves]
+        self.quirks = Quirks(slots_told=draft.slots_told if isinstance(draft, NodeDraft) else None)
         self.busy = 0
         self.running = 0
         self._lives = 1
+        self._memory = Memory(self.name, self.quirks, journal)
         self._key = chance.token_bytes(16)
         self._journal = journal
         self._exchanges = exchanges
@@ -137,9 +119,9 @@ class Target:
         self._refused_key = ""
         self._asked_before: Counter[str] = Counter()
         gives_usage = not isinstance(draft, VendorDraft) or draft.gives_usage
-        self._speech = Speech(
-            self.dialect, self, Pace(draft.first_token_s, draft.token_s, tokens_per_piece), gives_usage=gives_usage
-        )
+        prefill_token_s = draft.prefill_token_s if isinstance(draft, NodeDraft) else 0.0
+        pace = Pace(draft.first_token_s, draft.token_s, tokens_per_piece, prefill_token_s)
+        self._speech = Speech(self.dialect, self, pace, gives_usage=gives_usage)
 
     @property
     def window(self) -> int | None:
@@ -149,7 +131,15 @@ class Target:
     @property
     def slots(self) -> int:
         """Answers written at once; a vendor has no such bound."""
-        return self.draft.slots if isinstance(self.draft, NodeDraft) else 1 << 20
+        if not isinstance(self.draft, NodeDraft):
+            return 1 << 20
+        slots = self.draft.real_slots or self.draft.slots
+        return min(slots, max(1, int(self._faults.get("fewer_slots", slots))))
+
+    @property
+    def slots_declared(self) -> int:
+        """Answers written at once, as its operator believes."""
+        return self.draft.slots if isinstance(self.draft, NodeDraft) else self.slots
 
     @property
     def keys(self) -> int:
@@ -166,8 +156,11 @@ class Target:
         if kind == "other_model":
             self.quirks.answers_as = OTHER_MODEL if on else None
             return
-        if kind == "half_open":
+        if kind in GONE:
             self._lives += on
+            return
+        if kind in OF_NODES:
+            self._change(kind, amount, on=on)
             return
         assert kind in HEAD_FAULTS or kind in SPOILING, kind
         if on:
@@ -177,8 +170,22 @@ class Target:
             if kind == "credential_refused":
                 self._refused_key = ""
 
+    def _change(self, kind: str, amount: float, *, on: bool) -> None:
+        match kind:
+            case "draining":
+                self.quirks.draining = on
+            case "fewer_slots" if on:
+                self._faults[kind] = amount
+            case "fewer_slots":
+                self._faults.pop(kind, None)
+            case _ if on:
+                self._memory.evict(amount, idle=self.running == 0)
+            case _:
+                self._memory.load()
+
     def respond(self, method: str, path: str, headers: Headers, body: bytes, gateway: str) -> Steps:
         """Take any request; only one for a model counts as an exchange."""
+        self._memory.look(wanted=method == "POST", idle=self.running == 0)
         if method != "POST" or self.dialect.route(path) is None:
             return self._probed(method, path)
         number = self._exchanges()
@@ -207,7 +214,7 @@ class Target:
         return steps
 
     def _kept(self, asked: Asked, chance: Chance) -> Steps:
-        books = _Books(self._wall)
+        books = Books(self._wall)
         self.busy += 1
         steps = self._behave(asked, chance, books)
         take, life = books.take, self._lives
@@ -229,7 +236,7 @@ class Target:
         if self._lives != life:
             yield Silence()  # the machine is gone, and its peer is not told
 
-    def _tell(self, asked: Asked, books: _Books) -> None:
+    def _tell(self, asked: Asked, books: Books) -> None:
         text = "".join(books.says)
         prompt, completion = books.usage or (0, 0)
         self._journal.note(
@@ -245,11 +252,12 @@ class Target:
             finished=books.finished,
             retry_after_s=books.rest_s,
             usage_given=books.usage is not None,
+            other_model=books.other_model and books.status == 200,
             prompt_tokens=prompt,
             completion_tokens=completion,
         )
 
-    def _behave(self, asked: Asked, chance: Chance, books: _Books) -> Steps:
+    def _behave(self, asked: Asked, chance: Chance, books: Books) -> Steps:
         """Choose between refusing, failing and answering."""
         route = self.dialect.route(asked.path)
         assert route is not None, asked.path
@@ -291,11 +299,12 @@ class Target:
         yield Pause(chance.around(self.draft.first_token_s / 10, 0.3))
         yield from _written(page)
 
-    def _spoilt(self, asked: Asked, route: Route, victim: Victim, books: _Books) -> Steps:
+    def _spoilt(self, asked: Asked, route: Route, victim: Victim, books: Books) -> Steps:
         """Lay the faults that are on around a good answer."""
         saying = self.dialect.plan(asked, route, self)
         if self.quirks.answers_as is not None:
             victim.suffers("FN5")
+            books.other_model = True
         good = self._good(asked, self._speech.steps(saying, victim.chance, books))
         for kind in SPOILING:
             if kind in self._faults:
@@ -325,7 +334,7 @@ class Target:
         """Wait for a slot, then speak."""
         self._queue.append(asked.exchange)
         try:
-            while self.quirks.loading or self.running >= self.slots or self._queue[0] != asked.exchange:
+            while self._is_held_up(asked):
                 yield Pause(QUEUE_POLL_S)
         finally:
             self._queue.remove(asked.exchange)
@@ -334,6 +343,10 @@ class Target:
             yield from speech
         finally:
             self.running -= 1
+
+    def _is_held_up(self, asked: Asked) -> bool:
+        self._memory.look(wanted=True, idle=self.running == 0)
+        return self.quirks.loading or self.running >= self.slots or self._queue[0] != asked.exchange
 
     def _probed(self, method: str, path: str) -> Steps:
         if "silent" in self._faults:

@@ -44,6 +44,7 @@ class JournalTelemetry:
             total_s=record.total_s,
             upstream_s=record.upstream_s,
             queue_s=record.queue_s,
+            forecast_s=record.forecast_s,
             first_token_s=record.first_token_s,
         )
 

@@ -126,7 +126,7 @@ class Injector:
     def _is_here(self, fault: Fault) -> bool:
         """Whether there is what the fault is aimed at: a shrunk world has fewer things to break."""
         match KINDS[fault.kind].on:
-            case On.TARGET:
+            case On.TARGET | On.NODE:
                 return fault.target in self._things.targets
             case On.GATEWAY:
                 return fault.target in self._things.gateways
@@ -161,7 +161,7 @@ class Injector:
     def _apply(self, fault: Fault, *, on: bool) -> None:
         things = self._things
         match KINDS[fault.kind].on:
-            case On.TARGET if fault.target in things.targets:
+            case On.TARGET | On.NODE if fault.target in things.targets:
                 self._to_target(fault, on=on)
             case On.GATEWAY if fault.target in things.gateways:
                 self._to_gateway(fault, things.gateways[fault.target], on=on)
@@ -185,7 +185,7 @@ class Injector:
                 roads.reset(name)
             case "black_hole":
                 roads.hold(name, on=on)
-            case "half_open":
+            case "half_open" | "power_off":
                 roads.vanish(name, on=on)
                 self._things.targets[name].fault(fault.kind, fault.amount, on=on)
             case "slow_link" | "thin_link" | "sliced":

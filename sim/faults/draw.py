@@ -12,10 +12,11 @@ from sim.seed import Chance, Seed
 
 @dataclass(frozen=True, slots=True)
 class Aims:
-    """What there is to break: names of targets and of gateways."""
+    """What there is to break: names of targets (`nodes` are some of them) and of gateways."""
 
     targets: Sequence[str]
     gateways: Sequence[str]
+    nodes: Sequence[str] = ()
     redis: bool = True
 
 
@@ -37,6 +38,8 @@ def _names(kind: str, aims: Aims) -> Sequence[str]:
     match KINDS[kind].on:
         case On.TARGET:
             return aims.targets
+        case On.NODE:
+            return aims.nodes
         case On.GATEWAY:
             return aims.gateways
         case On.PAIR:
@@ -69,7 +72,10 @@ AMOUNTS = {
     "meaning_in_200": (400.0, 599.0),
     "malformed": (0.0, 5.0),
     "slow_drip": (0.2, 30.0),
+    "evicted": (1.0, 40.0),
+    "fewer_slots": (1.0, 2.0),
     "postgres_slow": (0.05, 4.0),
+    "redis_slow": (0.005, 2.0),
     "sigterm_twice": (0.1, 8.0),
     "wall_jump": (-7200.0, 7200.0),
     "lag": (0.2, 6.0),
@@ -77,6 +83,6 @@ AMOUNTS = {
 """Bounds of the amount of each kind that has one."""
 
 WHOLE = frozenset(
-    {"sliced", "thin_link", "status", "rate_limited", "overloaded"}
+    {"sliced", "thin_link", "status", "rate_limited", "overloaded", "fewer_slots"}
     | {"cut", "stall", "error_in_200", "meaning_in_200", "malformed"}
 )

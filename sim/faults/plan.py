@@ -13,6 +13,7 @@ class On(StrEnum):
     """What a fault can be aimed at. The target's name follows from it: a host, a vendor or node, or nothing."""
 
     TARGET = "a vendor or a node, by its name"
+    NODE = "a node, by its name"
     PAIR = "one replica and one vendor or node: gw1>cloud-a"
     GATEWAY = "a replica, by its host name"
     POSTGRES = "the database"
@@ -56,13 +57,21 @@ KINDS: dict[str, Kind] = {
     "slow_drip": Kind(On.TARGET, ("FV9",), "seconds between bytes"),
     "other_model": Kind(On.TARGET, ()),  # it names another model than was asked for
     "foreign_script": Kind(On.TARGET, ()),  # its text has letters of several bytes
+    # A machine of ours.
+    "power_off": Kind(On.NODE, ("FN1",)),  # gone without a FIN, as half_open; a new one is there when it ends
+    "draining": Kind(On.NODE, ("FN3",)),  # an agent takes nothing new; other engines have no such state
+    "evicted": Kind(On.NODE, ("FN4",), "seconds it takes to load"),  # out of memory until somebody asks for it
+    "fewer_slots": Kind(On.NODE, (), "slots it has in truth"),
     # The book-keeping.
     "postgres_away": Kind(On.POSTGRES, ("FP1", "FP2", "FP4", "FP6", "FP7")),
     "postgres_hung": Kind(On.POSTGRES, ("FP1", "FP2", "FP3", "FP4", "FP6", "FP7")),
     "postgres_slow": Kind(On.POSTGRES, (), "seconds per answer"),
     "feed_lost": Kind(On.POSTGRES, (), instant=True),
-    "redis_away": Kind(On.REDIS, ()),
-    "redis_hung": Kind(On.REDIS, ()),
+    "redis_away": Kind(On.REDIS, ("FR5", "FR6", "FR7", "FR10", "FR14")),
+    "redis_hung": Kind(On.REDIS, ("FR5", "FR6", "FR7", "FR8", "FR10", "FR14")),
+    "redis_slow": Kind(On.REDIS, ("FR9",), "seconds per answer"),
+    "redis_empty": Kind(On.REDIS, ("FR11", "S02"), instant=True),  # it restarts and remembers nothing
+    "redis_failover": Kind(On.REDIS, ("S03",)),  # its replica hears nothing from here on; then that one takes over
     # The gateways themselves.
     "crash": Kind(On.GATEWAY, ("FG3",)),  # SIGKILL; a new process when it ends
     "sigterm": Kind(On.GATEWAY, ("FG1",)),  # a new process when it ends

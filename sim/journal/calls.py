@@ -6,11 +6,15 @@ by its target long after it was sent, so a late exchange proves no order. Not he
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sim.journal.fact import Fact, Value
 
-NOT_DIALLED = frozenset({"busy", "open", "resting", "none", "unfit"})
+BUSY = "busy"
+"""Stands for a node that was passed over because its slots are taken, and for one that was asked and said so."""
+
+NOT_DIALLED = frozenset({BUSY, "open", "resting", "none", "unfit", "cold", "draining", "down", "unknown"})
 """Words in a record's attempts for targets that were passed over without being asked."""
 
 
@@ -149,7 +153,7 @@ class Attempt:
 
     @property
     def dialled(self) -> bool:
-        """Whether it was asked, or at least dialled."""
+        """Whether it was asked, or at least dialled; of one that is busy only its settlement can tell."""
         return self.word not in NOT_DIALLED
 
 
@@ -162,6 +166,16 @@ def attempts_of(record: Fact) -> tuple[Attempt, ...]:
         vendor, _, node = who.partition("/")
         if who:
             found.append(Attempt(node or vendor, word))
+    return tuple(found)
+
+
+def dialled_of(attempts: Sequence[Attempt], settled: Sequence[str]) -> tuple[Attempt, ...]:
+    """Give the attempts that were dialled: a node that is busy was if it stands in its turn among the settled."""
+    found: list[Attempt] = []
+    for attempt in attempts:
+        asked = attempt.word == BUSY and len(found) < len(settled) and settled[len(found)] == attempt.name
+        if attempt.dialled or asked:
+            found.append(attempt)
     return tuple(found)
 
 

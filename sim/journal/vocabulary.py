@@ -34,17 +34,29 @@ KINDS: dict[str, frozenset[str]] = {
         "call_ended": "call outcome status code text events request_id",
         "client_left": "call how",  # fin, rst, vanish
         "client_stalled": "call",  # it reads no more
+        "slots_seen": "node busy",  # what the store of leases itself says, now and then; draining ones included
+        "waiters_seen": "model waiting",
+        "redis_met": "gateway how",  # in vain: refused, unanswered, or kept from before; once for each connection
         # Targets: cloud vendors and nodes of ours, seen from their own side.
         "asked": "exchange target cloud model call gateway",
         "told": "exchange target call how status text visible finished",  # how: whole, cut, silent, left
+        "model_gone": "node",  # it is not in memory any more
+        "model_loaded": "node",
         # Ports of a gateway.
         "lease_taken": "lease node slots",
-        "lease_refused": "nodes",
-        "lease_released": "lease node",
+        "lease_refused": "nodes slots",  # asked with so many slots each, in the same order
+        "lease_released": "lease node drain_s",
+        "lease_renewed": "lease node how",  # kept, regained (it had been lost), over (so too, its node being full)
+        "leases_drained": "nodes",  # their draining slots are to be freed: the engine was seen idle
+        "leases_unknown": "operation failure",  # away, timeout, silenced, unknown, error, cancelled
+        "waiter_joined": "model waiter",
+        "waiter_left": "model waiter",
+        "node_looked": "node look misses draining cold",  # what a replica has found, for all
         "keys_asked": "ids answer",  # found, away, hung
         "key_made": "key",
         "key_revoked": "key",
         "catalogue_applied": "version valid",
+        "announced": "machine node gateway epoch status code",  # what an agent was told
         "snapshot_in_force": "version",
         "usage": "event_id request_id target node status prompt_tokens completion_tokens estimated",
         "record": "request_id status code cancelled attempts",

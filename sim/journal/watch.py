@@ -7,13 +7,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from weakref import WeakKeyDictionary
 
-from sim.journal.calls import Call, Exchange, text_of
+from sim.journal.calls import Attempt, Call, Exchange, attempts_of, dialled_of, text_of
 from sim.journal.fact import Fact, Value
 from sim.journal.hosts import Host
 from sim.journal.journal import Journal
 from sim.journal.spans import Span, any_overlaps, switched
 
-STORMS = frozenset({"black_hole", "partition", "half_open", "slow_link", "thin_link"})
+STORMS = frozenset({"black_hole", "partition", "half_open", "power_off", "slow_link", "thin_link"})
 """Faults of a link that delay what travels on it or swallow it."""
 
 STORM_TAIL_S = 30.0
@@ -107,6 +107,11 @@ class Watch:
     def call(self, name: str) -> Call:
         """Give a call; one that no client told of is empty."""
         return self.calls.get(name) or Call(name)
+
+    def dialled(self, record: Fact) -> tuple[Attempt, ...]:
+        """Give the attempts of a record that were dialled."""
+        settled = [usage.text("target") for usage in self.usages.get(record.text("request_id"), ())]
+        return dialled_of(attempts_of(record), settled)
 
     def asked(self, call: Call) -> list[Exchange]:
         """Give the exchanges of a call in the order in which targets saw them; of a repeated one, the repeat."""

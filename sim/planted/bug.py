@@ -19,7 +19,7 @@ class BugUnfit(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Bug:
-    """One bug. `place` is the function (or property) it sits in; it must be found within `seeds_max` seeds."""
+    """One bug. `place` is what it sits in, decorated or not; it must be found within `seeds_max` seeds."""
 
     id: str
     title: str
@@ -37,7 +37,9 @@ def planted(bug: Bug) -> Iterator[None]:
     Raises:
         BugUnfit: its place has changed.
     """
-    function = bug.place.fget if isinstance(bug.place, property) else bug.place
+    decorated = bug.place.fget if isinstance(bug.place, property) else bug.place
+    assert decorated is not None, bug.id
+    function = inspect.unwrap(decorated)
     assert isinstance(function, FunctionType), bug.id
     sound = function.__code__
     function.__code__ = _altered(bug, function)
@@ -49,7 +51,8 @@ def planted(bug: Bug) -> Iterator[None]:
 
 def _altered(bug: Bug, function: FunctionType) -> CodeType:
     source = textwrap.dedent(inspect.getsource(function))
-    source = source.removeprefix("@property\n")
+    while source.startswith("@"):  # the decorators stay what they are
+        source = source.partition("\n")[2]
     if source.count(bug.old) != 1:
         raise BugUnfit(f"{bug.id}: its text stands {source.count(bug.old)} times in {function.__qualname__}")
     text = compile(source.replace(bug.old, bug.new), f"<planted {bug.id}>", "exec")

@@ -8,28 +8,35 @@ from ktms.adapters.upstream_http.client import HttpUpstream
 from ktms.adapters.upstream_http.exchange import Exchange
 from ktms.app.assemble import Gateway
 from ktms.domain.access.key_window import usable
+from ktms.domain.capacity.node_health import NodeHealth
 from ktms.domain.placement import Placement
 from ktms.domain.routing.breaker import Breaker
 from ktms.engine.admit import Admission
 from ktms.engine.attempt import Attempts
 from ktms.engine.condition import Condition
+from ktms.engine.fleet import Fleet
+from ktms.engine.node_walk import NodeWalk
 from ktms.engine.relay import Relay
 from ktms.engine.settle import Bookkeeper
+from ktms.engine.sweep import Sweeper
 from ktms.engine.switchboard import Switchboard
+from ktms.engine.targets import Targets
+from ktms.engine.waiting import Queues
 from ktms.engine.walk import Walk
 from sim.planted.bug import Bug
 
 PORTS = "explore-ports"
 WIRE = "explore"
 STORM = "storm"
+FLEET = "fleet"
 
 PLANTED = (
     Bug(
         "slot-kept-by-leaver",
         "a slot is given back only when the call ended by itself",
-        Walk._local,
-        "finally:\n            self._means.leases.release(lease)",
-        "except AssertionError:\n            raise\n        self._means.leases.release(lease)",
+        Walk._ask_node,
+        "finally:\n        nodes.give_back(slot, shot)",
+        "except AssertionError:\n        raise\n    nodes.give_back(slot, shot)",
         PORTS,
     ),
     Bug(
@@ -184,9 +191,9 @@ PLANTED = (
     Bug(
         "deadline-of-attempt-only",
         "the last attempt may run beyond the deadline of its call",
-        Walk._ask,
-        "shortened = left_s < target.timers.total_s",
-        "shortened = left_s < 0",
+        Walk._in_time,
+        "if left_s >= target.timers.total_s:",
+        "if left_s >= 0:",
         "FV9",
         seeds_max=60,
     ),
@@ -205,5 +212,61 @@ PLANTED = (
         "except BaseException:",
         "except OSError:",
         WIRE,
+    ),
+    Bug(
+        "lease-not-renewed",
+        "leases are taken and given back, and never renewed",
+        Sweeper._renew,
+        "await self.renew()",
+        "True",
+        FLEET,
+    ),
+    Bug(
+        "one-slot-too-many",
+        "a slot more is asked for than the node has",
+        NodeWalk._take,
+        "SlotWish(seat.state.node.name, seat.state.slots)",
+        "SlotWish(seat.state.node.name, seat.state.slots + 1)",
+        FLEET,
+    ),
+    Bug(
+        "place-in-line-leaks",
+        "whoever leaves the queue goes on counting as a waiter",
+        Queues.joined,
+        "self._room.leave(ModelName(desk.model), name)",
+        "pass",
+        FLEET,
+    ),
+    Bug(
+        "cold-node-asked",
+        "a call is sent to a node that has to load the model first",
+        NodeWalk._choose,
+        "return desk.selector.choose(self._ask, self._refused, warm=True)",
+        "return choice",
+        FLEET,
+    ),
+    Bug(
+        "draining-unheard",
+        "what a node says about its leaving is not taken over",
+        Fleet._take_facts,
+        "state.draining = report.draining",
+        "pass",
+        FLEET,
+    ),
+    Bug(
+        "any-model-will-do",
+        "the model that an answer names is not compared with the one that was asked",
+        Targets.node,
+        "expects=expected_names(seat)",
+        "expects=()",
+        FLEET,
+    ),
+    Bug(
+        "healed-by-a-list",
+        "a node that lists its models counts as healthy again",
+        NodeHealth.note,
+        "elif evidence in _NO_NEWS:\n        self._misses = 0",
+        "elif evidence in _NO_NEWS:\n        self._heal(now)",
+        FLEET,
     ),
 )

@@ -31,20 +31,16 @@ _REDIS = (
     _row("FR2", "Redis is down, dollar limits `open`", "the call passes, its usage event says so", Due.MONEY),
     _row("FR3", "Redis is down, dollar limits `closed`", "503 budget_unavailable", Due.MONEY),
     _row("FR4", "Redis is down, answers are cached", "no hit, and nothing is kept", Due.CACHE),
-    _row(
-        "FR5", "Redis is down, nodes_first or cloud_first", "nodes are passed over, the cloud answers", Due.LEASES
-    ),
-    _row("FR6", "Redis is down, nodes_only", "503 node_state_unknown, no vendor is asked", Due.LEASES),
-    _row(
-        "FR7", "three network errors of Redis in a row", "Redis is left alone for 2 s, then tried once", Due.LEASES
-    ),
-    _row("FR8", "Redis accepts and never answers", "a call waits once, 100 ms, then does without", Due.LEASES),
-    _row("FR9", "each reply of Redis is 2 s late", "treated as one that never answers", Due.LEASES),
-    _row("FR10", "Redis is back", "in use again within 3 s, its counts still right", Due.LEASES),
-    _row("FR11", "Redis is back and empty", "money is counted again from the ledger first", Due.MONEY),
+    _row("FR5", "Redis is down, nodes_first or cloud_first", "nodes are passed over, the cloud answers", Due.NOW),
+    _row("FR6", "Redis is down, nodes_only", "503 node_state_unknown, no vendor is asked", Due.NOW),
+    _row("FR7", "three network errors of Redis in a row", "Redis is left alone for 2 s, then tried once", Due.NOW),
+    _row("FR8", "Redis accepts and never answers", "a call waits once, 100 ms, then does without", Due.NOW),
+    _row("FR9", "each reply of Redis is 2 s late", "treated as one that never answers", Due.NOW),
+    _row("FR10", "Redis is back", "in use again within 3 s, its counts still right", Due.NOW),
+    _row("FR11", "Redis is back and empty", "for one renewal period only running answers get slots", Due.NOW),
     _row("FR12", "Redis fails over", "as a network error; it passes by itself", Due.LEASES),
     _row("FR13", "Redis evicts keys or has no scripts", "said plainly at the start", Due.LEASES),
-    _row("FR14", "readiness without Redis", "200, degraded", Due.LEASES),
+    _row("FR14", "readiness without Redis", "200, degraded", Due.NOW),
 )
 
 _POSTGRES = (
@@ -88,19 +84,19 @@ _TARGETS = (
     _row("FV7", "a vendor is busy and says for how long", "that key or target rests, no other", Due.NOW),
     _row("FV8", "an error inside of a 200", "taken for what it means", Due.NOW),
     _row("FV9", "garbage, or an answer without end", "cut off within bounds; other calls do not notice", Due.NOW),
-    _row("FN1", "a node vanishes in a stream", "as one that is cut; its slot comes back", Due.AGENT),
-    _row("FN2", "a node is full against our count", "the next candidate is asked", Due.LEASES),
-    _row("FN3", "a node is shut down", "no new call goes there, those under way finish", Due.AGENT),
-    _row("FN4", "a node has to load the model first", "the call goes elsewhere", Due.AGENT),
-    _row("FN5", "a node answers with another model", "refused before a byte is sent", Due.AGENT),
+    _row("FN1", "a node vanishes in a stream", "as one that is cut; its slot comes back", Due.NOW),
+    _row("FN2", "a node is full against our count", "the next candidate is asked", Due.NOW),
+    _row("FN3", "a node is shut down", "no new call goes there, those under way finish", Due.NOW),
+    _row("FN4", "a node has to load the model first", "the call goes elsewhere", Due.NOW),
+    _row("FN5", "a node answers with another model", "refused before a byte is sent", Due.NOW),
     _row("FN6", "the address of a node changes", "the next call uses the new one", Due.AGENT),
-    _row("FN7", "every node is in trouble", "all count as usable, then the cloud", Due.AGENT),
+    _row("FN7", "every node is in trouble", "all count as usable, then the cloud", Due.NOW),
 )
 
 _GATEWAY = (
     _row("FG1", "SIGTERM", "not ready at once; calls finish or get a last word; exit 0", Due.NOW),
     _row("FG2", "a second SIGTERM", "gone at once", Due.NOW),
-    _row("FG3", "a replica is killed", "its slots and reservations come back, nothing is paid twice", Due.LEASES),
+    _row("FG3", "a replica is killed", "its slots and reservations come back, nothing is paid twice", Due.NOW),
     _row("FG4", "a rolling upgrade under load", "old and new work side by side, no call fails", Due.RELEASES),
     _row("FG5", "the wall clock jumps", "no timer, window or lease notices", Due.NOW, real=False),
     _row("FG6", "more calls than it can hold", "refused early; it stays alive", Due.LOAD),

@@ -2,10 +2,20 @@
 
 from sim.scenarios.books.all_of_them import BOOK_SCENARIOS
 from sim.scenarios.explore import EXPLORERS
+from sim.scenarios.fleet.leases.all_of_them import LEASE_SCENARIOS
+from sim.scenarios.fleet.nodes.all_of_them import NODE_SCENARIOS
 from sim.scenarios.lifecycle.all_of_them import LIFECYCLE_SCENARIOS
 from sim.scenarios.scenario import Scenario
 from sim.scenarios.targets.all_of_them import TARGET_SCENARIOS
 
 SCENARIOS: dict[str, Scenario] = {
-    scenario.id: scenario for scenario in (*EXPLORERS, *TARGET_SCENARIOS, *BOOK_SCENARIOS, *LIFECYCLE_SCENARIOS)
+    scenario.id: scenario
+    for scenario in (
+        *EXPLORERS,
+        *TARGET_SCENARIOS,
+        *BOOK_SCENARIOS,
+        *LIFECYCLE_SCENARIOS,
+        *LEASE_SCENARIOS,
+        *NODE_SCENARIOS,
+    )
 }

@@ -11,13 +11,26 @@ from functools import partial
 from sim.draft import CallDraft, Draft, Engine, KeyDraft, Knobs, Level, Manner, NodeDraft, VendorDraft
 from sim.draft_rules import NEEDS_BYTES
 from sim.faults.draw import Aims, draw_kinds, draw_plan
-from sim.faults.plan import KINDS, On
+from sim.faults.plan import KINDS, Fault, On
 from sim.scenarios.scenario import Scenario, nothing_special
 from sim.seed import Chance, Seed
 from sim.workloads.calls import Mix, draw_calls
 
 STORM_S = 60.0
 """Long enough for breakers to open, pass a trial and open again."""
+
+FLEET_S = 90.0
+"""Long enough for leases to be renewed and to end, for nodes to be loaded, and to be found down and well again."""
+
+NODE_KINDS = (*(name for name, kind in KINDS.items() if kind.on is On.NODE), "other_model", "refuse", "silent")
+FLEET_KINDS = (
+    *(name for name, kind in KINDS.items() if kind.on is On.REDIS),
+    *("status", "stall", "cut", "meaning_in_200", "crash", "sigterm", "lag", "new_catalogue"),
+)
+"""What befalls machines, the store of their slots, and those who hold them."""
+
+LONGER = 4.0
+"""What becomes of a machine is seen within seconds, and a lease ends after 15: both last longer than elsewhere."""
 
 SLOWEST = 4.0
 """So many medians a target is given for its first token: a storm without one answer tells nothing."""
@@ -33,6 +46,7 @@ def draft_of(seed: Seed, level: Level) -> Draft:
     aims = Aims(
         targets=[*(vendor.name for vendor in vendors), *(node.name for node in nodes)],
         gateways=[f"gw{number + 1}" for number in range(replicas)],
+        nodes=[node.name for node in nodes],
     )
     count = chance.between(0, 8)
     kinds = _meant(draw_kinds(chance), level)
@@ -146,8 +160,72 @@ def _knobs(chance: Chance) -> Knobs:
     )
 
 
+def fleet_of(seed: Seed, level: Level) -> Draft:
+    """Draw a world of machines of our own with too few slots, whose machines and store are not always well."""
+    chance = seed.chance("fleet")
+    replicas = chance.pick((1, 2, 2, 3))
+    nodes = tuple(_machine(chance, f"node-{number}") for number in range(chance.between(1, 5)))
+    names = [node.name for node in nodes]
+    gateways = [f"gw{number + 1}" for number in range(replicas)]
+    others = _meant(FLEET_KINDS, level)
+    kinds = [*chance.some(NODE_KINDS, 2), *chance.some(others, chance.between(1, 3))]
+    aims = Aims(names, gateways, names)
+    drawn = draw_plan(seed.child("faults"), aims, count=chance.between(0, 8), runs_s=FLEET_S, kinds=kinds)
+    plan = tuple(_longer(fault) for fault in drawn)
+    mix = Mix(
+        calls=chance.pick((30, 60, 120)),
+        runs_s=FLEET_S,
+        gateways=replicas,
+        keys=("app", "app", "person", "nodes"),
+        strangers=0.0,
+        mannered=0.2,
+        placed=0.1,
+        tokens_max=chance.pick((20, 60, 200)),
+    )
+    return Draft(
+        level=level,
+        replicas=replicas,
+        vendors=tuple(_vendor(chance, f"cloud-{letter}") for letter in "ab"[: chance.between(1, 2)]),
+        nodes=nodes,
+        keys=(KeyDraft("app"), KeyDraft("person", interactive=True), KeyDraft("nodes", ("nodes_only",))),
+        queue_timeout_ms=chance.pick((300, 2000, 2000, 8000)),
+        round_robin=chance.happens(0.2),
+        epoch_open=chance.happens(0.9),
+        knobs=Knobs(noise=chance.pick((0.0, 0.2, 0.5)), idle_s=chance.pick((3.0, 20.0)), first_token_s=20.0),
+        calls=draw_calls(seed.child("calls"), mix),
+        faults=plan,
+        runs_s=FLEET_S,
+    )
+
+
+def _longer(fault: Fault) -> Fault:
+    if fault.kind == "lag":
+        return replace(fault, amount=LONGER * fault.amount)
+    if fault.kind not in NODE_KINDS:
+        return fault
+    return replace(fault, lasts_s=round(min(LONGER * fault.lasts_s, FLEET_S - fault.at_s), 3))
+
+
+def _machine(chance: Chance, name: str) -> NodeDraft:
+    slots = chance.between(1, 3)
+    return NodeDraft(
+        name,
+        engine=chance.pick((*Engine, Engine.AGENT)),
+        slots=slots,
+        real_slots=chance.pick((None, None, None, 1)),
+        slots_told=chance.pick((None, None, 4)),
+        window=chance.pick((None, 8192)),
+        first_token_s=chance.pick((0.1, 0.5)),
+        token_s=chance.pick((0.02, 0.05, 0.15)),
+    )
+
+
 EXPLORERS = (
     Scenario("explore", "all drawn, over HTTP", (), partial(draft_of, level=Level.WIRE), nothing_special),
     Scenario("explore-ports", "all drawn, ports only", (), partial(draft_of, level=Level.PORTS), nothing_special),
     Scenario("storm", "targets that are never well for long", (), storm_of, nothing_special),
+    Scenario("fleet", "machines with too few slots", (), partial(fleet_of, level=Level.PORTS), nothing_special),
+    Scenario(
+        "fleet-wire", "the same over HTTP and RESP", (), partial(fleet_of, level=Level.WIRE), nothing_special
+    ),
 )

@@ -145,7 +145,7 @@ def _story(watch: Watch, call: Call, visible_at: float) -> Story:
     records = watch.records.get(call.request_id, []) if call.request_id else []
     usages = watch.usages.get(call.request_id, []) if call.request_id else []
     attempts = attempts_of(records[0]) if records else ()
-    dialled = [attempt for attempt in attempts if attempt.dialled]
+    dialled = watch.dialled(records[0]) if records else ()
     agree = [usage.text("target") for usage in usages] == [attempt.name for attempt in dialled]
     # Where the books do not agree no word of theirs is to be believed.
     words = [attempt.word for attempt in dialled] if agree else [""] * len(usages)
@@ -180,8 +180,8 @@ def victims(journal: Journal) -> list[str]:
 
 
 def suffered(journal: Journal, name: str) -> list[Fact]:
-    """Give the facts of single answers that suffered this row of the failure matrix."""
-    return [fact for fact in journal.of("fault_active") if fact.members["id"] == name and "call" in fact.members]
+    """Give the facts of single answers to calls that suffered this row of the failure matrix."""
+    return [fact for fact in journal.of("fault_active") if fact.members["id"] == name and fact.members.get("call")]
 
 
 def all_show(met: Iterable[Story], shows: Callable[[Story], bool]) -> bool:

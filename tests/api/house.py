@@ -13,6 +13,7 @@ from ktms.adapters.memory.entropy import SeededEntropy
 from ktms.adapters.memory.key_store import MemoryKeyStore
 from ktms.adapters.memory.lease_store import MemoryLeaseStore
 from ktms.adapters.memory.ledger import MemoryLedger
+from ktms.adapters.memory.node_registry import MemoryNodeRegistry
 from ktms.adapters.memory.store import MemoryStore
 from ktms.adapters.memory.telemetry import MemoryTelemetry
 from ktms.adapters.memory.upstream import MemoryUpstream, Script
@@ -21,7 +22,7 @@ from ktms.app.assemble import Gateway, GatewaySettings, Ports, assemble
 from ktms.domain.catalogue import Catalogue
 from ktms.ports.upstream import UpstreamRequest
 from tests.api.wire_client import Answer, ask, request
-from tests.engine.rig import CATALOGUE, HOSTS, KEY, TEST
+from tests.engine.rig import CATALOGUE, HOSTS, KEY, NODE_MODEL, TEST, listing
 
 BEARER = f"Authorization: Bearer {KEY}"
 PAGE = b"# the metrics page\n"
@@ -39,7 +40,7 @@ class House:
     port: int = 0
 
     def __post_init__(self) -> None:
-        entropy = SeededEntropy("house")
+        entropy, machines = SeededEntropy("house"), MemoryLeaseStore()
         self.upstream = MemoryUpstream(self._script)
         self._scripts: dict[str, deque[Script]] = {}
         self.config = MemoryConfigStore(self.store, entropy)
@@ -47,9 +48,13 @@ class House:
             clock=SystemClock(),
             entropy=entropy,
             upstream=self.upstream,
-            leases=MemoryLeaseStore(),
+            leases=machines,
+            room=machines,
+            board=machines,
             catalogue=MemoryCatalogueStore(self.store),
             keys=MemoryKeyStore(self.store),
+            nodes=MemoryNodeRegistry(self.store, entropy, SystemClock()),
+            address_refusal=lambda _: None,
             changes=MemoryChangeFeed(self.store),
             ledger=self.ledger,
             telemetry=self.telemetry,
@@ -66,6 +71,8 @@ class House:
         self._scripts[target] = deque(scripts)
 
     def _script(self, request: UpstreamRequest) -> Script:
+        if request.prologue.method == "GET":
+            return listing(NODE_MODEL)
         scripts = self._scripts[HOSTS[request.origin.host]]
         return scripts.popleft() if len(scripts) > 1 else scripts[0]
 

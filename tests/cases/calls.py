@@ -8,6 +8,7 @@ from typing import Any
 
 from ktms.domain.access.usage_event import AttemptStatus, UsageEvent
 from ktms.domain.catalogue import TimeoutSpec
+from ktms.domain.routing.outcome import BUSY_WORD
 from ktms.ports.telemetry import CallRecord
 from tests.cases.forms import Form, StreamForm
 from tests.world.catalogues import KEY, MODEL, catalogue, node, vendor
@@ -19,8 +20,8 @@ from tests.world.vendor import MockVendor
 from tests.world.watch import PATIENCE_S
 from tests.world.world import GatewayUnderTest, World
 
-NOT_DIALLED = frozenset({"busy", "none", "open", "resting", "unfit"})
-"""Words of the attempts' story for targets that were passed over."""
+NOT_DIALLED = frozenset({"busy", "cold", "down", "draining", "none", "open", "resting", "unfit", "unknown"})
+"""Words of the attempts' story for targets that were passed over; a node may have said `busy` itself."""
 
 UPSTREAM = "upstream"
 
@@ -177,7 +178,13 @@ async def booked(gateway: GatewayUnderTest, index: int = 0, *, within_s: float =
     """Give what was written down about the call of this index: one usage event per target dialled, no more."""
     record = await gateway.telemetry.record(index, within_s)
     events = tuple(event for event in gateway.ledger.events if event.request_id == record.request_id)
-    dialled = [attempt for attempt in record.attempts if attempt.result not in NOT_DIALLED]
+    said_busy = {(event.vendor, event.node) for event in events if event.node is not None}
+    dialled = [
+        attempt
+        for attempt in record.attempts
+        if attempt.result not in NOT_DIALLED
+        or (attempt.result == BUSY_WORD and (attempt.vendor, attempt.node) in said_busy)
+    ]
     assert [(event.vendor, event.node) for event in events] == [(a.vendor, a.node) for a in dialled]
     assert len({event.id for event in gateway.ledger.events}) == len(gateway.ledger.events)
     assert gateway.telemetry.in_flight >= 0

@@ -1,11 +1,17 @@
-"""FV5, FV6: five failures in a row open the breaker; then 503 at once, and after 30 s one trial, no stampede."""
+"""FV5, FV6: five failures in a row open the breaker; then 503 at once, and after 30 s one trial, no stampede.
+
+Nodes have no breaker: their health takes them out, and a generated token brings them back.
+"""
 
 import asyncio
 
 import pytest
 
+from ktms.domain.capacity.node_health import FAILURES_MAX as NODE_FAILURES_MAX
+from ktms.domain.capacity.seat import Health
 from ktms.domain.catalogue import TimeoutSpec
 from ktms.domain.routing.breaker import FAILURES_MAX, OPEN_S
+from ktms.engine.ending import NODE_WAIT_S
 from ktms.ports.telemetry import Gauge
 from tests.cases.calls import (
     UPSTREAM,
@@ -22,7 +28,7 @@ from tests.cases.calls import (
 from tests.cases.forms import CHAT, CHAT_STREAM, FORMS, Form
 from tests.world.pace import Pace
 from tests.world.script import Step, fin, head, hold, raw, rst, status, wait
-from tests.world.vendor import MockVendor
+from tests.world.vendor import TOKEN_PAGE, MockVendor
 from tests.world.world import GatewayUnderTest, World
 
 FAULTS: dict[str, tuple[Step, ...]] = {
@@ -44,10 +50,10 @@ NO_FAULTS: dict[str, tuple[Step, ...]] = {
 
 
 async def opened(
-    world: World, kind: Kind = Kind.CLOUD, fault: tuple[Step, ...] = FAULTS["status-500"], form: Form = CHAT
+    world: World, fault: tuple[Step, ...] = FAULTS["status-500"], form: Form = CHAT
 ) -> tuple[MockVendor, GatewayUnderTest]:
     """Start a gateway and let its only target fail until its breaker opens."""
-    upstream, gateway = await one_upstream(world, kind)
+    upstream, gateway = await one_upstream(world)
     for _ in range(FAILURES_MAX):
         upstream.script(*fault)
         assert (await call(world, gateway, form)).status == 502
@@ -59,7 +65,7 @@ async def opened(
 async def test_five_failures_in_a_row_open_it_and_nobody_is_dialled(
     world: World, form: Form, fault: tuple[Step, ...]
 ) -> None:
-    upstream, gateway = await opened(world, Kind.CLOUD, fault, form)
+    upstream, gateway = await opened(world, fault, form)
 
     got = await call(world, gateway, form)
 
@@ -124,9 +130,8 @@ async def test_an_open_vendor_is_passed_over_for_the_next(world: World) -> None:
     assert len(first.requests) == FAILURES_MAX
 
 
-@pytest.mark.parametrize("kind", Kind, ids=str)
-async def test_one_trial_passes_after_the_open_time_and_closes_it(world: World, kind: Kind) -> None:
-    upstream, gateway = await opened(world, kind)
+async def test_one_trial_passes_after_the_open_time_and_closes_it(world: World) -> None:
+    upstream, gateway = await opened(world)
     gateway.clock.advance(OPEN_S - 1)
     assert (await call(world, gateway, CHAT)).status == 503
     gateway.clock.advance(1)
@@ -191,15 +196,23 @@ async def test_a_trial_whose_client_leaves_is_given_back(world: World, form: For
     assert gateway.telemetry.gauges[Gauge.BREAKER_STATE, UPSTREAM] == 0
 
 
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 @pytest.mark.parametrize("form", FORMS, ids=str)
-async def test_a_node_whose_breaker_is_open_says_so(world: World, form: Form) -> None:
-    upstream, gateway = await opened(world, Kind.NODE, form=form)
+async def test_a_node_has_no_breaker_three_failures_take_it_down(
+    world: World, form: Form, fault: tuple[Step, ...]
+) -> None:
+    upstream, gateway = await one_upstream(world, Kind.NODE)
+    upstream.pages[TOKEN_PAGE] = status(500)
+    for _ in range(NODE_FAILURES_MAX):
+        upstream.script(*fault)
+        assert (await call(world, gateway, form)).status == 502
 
     got = await call(world, gateway, form)
 
     assert got.status == 503
     assert got.error["code"] == "no_node_available"
-    assert got.attempts == "local/upstream:open"
-    assert got.retry_after == "30"
-    assert len(upstream.requests) == FAILURES_MAX
+    assert got.attempts == "local/upstream:down"
+    assert got.retry_after == f"{NODE_WAIT_S:.0f}"
+    assert len(upstream.requests) == NODE_FAILURES_MAX
+    assert gateway.telemetry.gauges[Gauge.NODE_HEALTH, UPSTREAM] == Health.DOWN
     idle(gateway)

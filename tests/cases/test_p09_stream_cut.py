@@ -3,7 +3,9 @@
 import pytest
 
 from ktms.domain.access.usage_event import AttemptStatus
+from ktms.domain.capacity.node_health import FAILURES_MAX as NODE_FAILURES_MAX
 from ktms.domain.conversation.usage import Usage
+from ktms.domain.routing.breaker import FAILURES_MAX
 from tests.cases.calls import (
     Booked,
     Kind,
@@ -19,7 +21,8 @@ from tests.cases.calls import (
 )
 from tests.cases.forms import CHAT_STREAM, PROMPT_TOKENS, STREAMS, StreamForm
 from tests.world.events import DONE
-from tests.world.script import Framing, Step, chunk, end, fin, head, rst, wait
+from tests.world.script import Framing, Step, chunk, end, fin, head, rst, status, wait
+from tests.world.vendor import TOKEN_PAGE
 from tests.world.world import World
 
 DELIVERED = 40
@@ -98,12 +101,19 @@ async def test_one_of_two_choices_without_a_finish_reason_is_a_cut(world: World,
     assert (await booked(gateway)).event.status is AttemptStatus.INTERRUPTED
 
 
-@pytest.mark.parametrize("kind", Kind, ids=str)
+@pytest.mark.parametrize(
+    ("kind", "cuts_max"),
+    [(Kind.CLOUD, FAILURES_MAX), (Kind.NODE, NODE_FAILURES_MAX)],
+    ids=["breaker", "health"],
+)
 @pytest.mark.parametrize("cut", CUTS.values(), ids=CUTS)
-async def test_five_cut_streams_open_the_breaker(world: World, cut: tuple[Framing, Step], kind: Kind) -> None:
+async def test_cut_streams_in_a_row_take_a_target_out(
+    world: World, cut: tuple[Framing, Step], kind: Kind, cuts_max: int
+) -> None:
     framing, how = cut
     upstream, gateway = await one_upstream(world, kind)
-    for number in range(5):
+    upstream.pages[TOKEN_PAGE] = status(500)
+    for number in range(cuts_max):
         upstream.script(head(framing=framing), *words(CHAT_STREAM, 1), wait(f"arrived-{number}"), how)
         client = await ask(world, gateway, CHAT_STREAM)
         await client.event()
@@ -114,7 +124,7 @@ async def test_five_cut_streams_open_the_breaker(world: World, cut: tuple[Framin
 
     assert refused.status == 503
     assert refused.retry_after is not None
-    assert len(upstream.requests) == 5
+    assert len(upstream.requests) == cuts_max
 
 
 @pytest.mark.parametrize("cut", CUTS.values(), ids=CUTS)

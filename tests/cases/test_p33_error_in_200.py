@@ -96,12 +96,9 @@ async def test_what_another_target_may_mend_moves_on(
 
 
 @pytest.mark.parametrize(("code", "status"), [(429, 429), (503, 502), ("rate_limit_exceeded", 429)])
-@pytest.mark.parametrize("kind", Kind, ids=str)
 @pytest.mark.parametrize("form", FORMS, ids=str)
-async def test_the_last_target_gives_a_real_status(
-    world: World, form: Form, kind: Kind, code: int | str, status: int
-) -> None:
-    upstream, gateway = await one_upstream(world, kind)
+async def test_the_last_target_gives_a_real_status(world: World, form: Form, code: int | str, status: int) -> None:
+    upstream, gateway = await one_upstream(world)
     upstream.script(*said(form, code))
 
     got = await call(world, gateway, form)
@@ -109,6 +106,26 @@ async def test_the_last_target_gives_a_real_status(
     assert got.status == status
     assert got.retry_after is not None
     assert TOO_LONG in got.error["message"]
+    books = await booked(gateway)
+    assert books.event.status is AttemptStatus.FAILED
+    assert books.event.usage == Usage()
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "word"), [(429, 503, "busy"), (503, 502, "503"), ("rate_limit_exceeded", 503, "busy")]
+)
+@pytest.mark.parametrize("form", FORMS, ids=str)
+async def test_a_node_that_says_so_is_full_or_broken(
+    world: World, form: Form, code: int | str, status: int, word: str
+) -> None:
+    upstream, gateway = await one_upstream(world, Kind.NODE)
+    upstream.script(*said(form, code))
+
+    got = await call(world, gateway, form)
+
+    assert got.status == status
+    assert got.attempts == f"local/upstream:{word}"
+    assert got.retry_after is not None
     books = await booked(gateway)
     assert books.event.status is AttemptStatus.FAILED
     assert books.event.usage == Usage()

@@ -14,7 +14,9 @@ import pytest
 from ktms.adapters.envelope.keyring_secrets import KeyringSecrets
 from ktms.adapters.memory.catalogue_store import MemoryCatalogueStore
 from ktms.adapters.memory.change_feed import MemoryChangeFeed
+from ktms.adapters.memory.clock import LoopClock
 from ktms.adapters.memory.config_store import MemoryConfigStore
+from ktms.adapters.memory.entropy import SeededEntropy
 from ktms.adapters.memory.key_admin import MemoryKeyAdmin
 from ktms.adapters.memory.key_store import MemoryKeyStore
 from ktms.adapters.memory.store import MemoryStore
@@ -59,6 +61,7 @@ from sim.fakes.postgres.view import PostgresView
 from sim.journal.journal import Journal
 from sim.seed import Seed
 from sim.trace import Trace
+from tests.contracts.fleet_stage import Make, memory_stages, redis_stages, sim_stages
 
 VENDORS = (
     VendorSpec(
@@ -141,6 +144,31 @@ class Gate(Protocol):
 def stores(request: pytest.FixtureRequest) -> Stores:
     made: Stores = request.getfixturevalue(f"{request.param}_stores")
     return made
+
+
+@pytest.fixture(params=["memory", "sim", pytest.param("valkey", marks=pytest.mark.service)])
+def fleet(request: pytest.FixtureRequest) -> Make:
+    """Stores that the replicas of one fleet share."""
+    make: Make = request.getfixturevalue(f"{request.param}_fleet")
+    return make
+
+
+@pytest.fixture
+async def memory_fleet() -> AsyncIterator[Make]:
+    async with memory_stages() as make:
+        yield make
+
+
+@pytest.fixture
+async def sim_fleet() -> AsyncIterator[Make]:
+    async with sim_stages() as make:
+        yield make
+
+
+@pytest.fixture
+async def valkey_fleet(valkey_url: str) -> AsyncIterator[Make]:
+    async with redis_stages(valkey_url) as make:
+        yield make
 
 
 @pytest.fixture
@@ -227,7 +255,7 @@ def in_memory(entropy: Entropy) -> Stores:
 def sim_stores(entropy: Entropy) -> Stores:
     """One replica's view of a world's database; what operators do goes past its faults, so it ends apart."""
     server = SimPostgres(Seed(1), Trace())
-    view = PostgresView(server, "gw1", Journal(lambda: 0.0))
+    view = PostgresView(server, "gw1", Journal(lambda: 0.0), SeededEntropy("gw1"), LoopClock())
 
     async def cut_feeds() -> None:
         server.lose_feeds()

@@ -69,6 +69,8 @@ class Stream:
                 lines.append(line)
         except (OSError, HTTPException):
             self.cut = True
+        if not lines and self._answer.chunked and self._answer.chunk_left is not None:
+            self.cut = True  # closed between two chunks: the library takes that for an end
         return "\n".join(lines) or None
 
     def rest(self) -> list[str]:

@@ -7,8 +7,8 @@ from ktms.adapters.memory.key_store import MemoryKeyStore
 from ktms.adapters.memory.lease_store import MemoryLeaseStore
 from ktms.adapters.memory.store import MemoryStore
 from ktms.domain.access.client_key import ClientKey
-from ktms.domain.ids import KeyId, LeaseId, NodeName
-from ktms.ports.lease_store import Lease, LeaseStoreAway, SlotWish
+from ktms.domain.ids import KeyId, LeaseId
+from ktms.ports.lease_store import Grant, Lease, LeaseStoreAway, Renewed, SlotWish
 
 
 class WatchedKeys:
@@ -44,19 +44,20 @@ class YieldingLeases:
     def __init__(self, slots: MemoryLeaseStore) -> None:
         self._slots = slots
 
-    async def take(self, wishes: Sequence[SlotWish], lease_id: LeaseId) -> Lease | None:
+    async def take(self, wishes: Sequence[SlotWish], lease_id: LeaseId) -> Grant:
         await asyncio.sleep(0)
         return await self._slots.take(wishes, lease_id)
 
-    def release(self, lease: Lease) -> None:
-        self._slots.release(lease)
+    def release(self, lease: Lease, *, drain_s: float = 0.0) -> None:
+        self._slots.release(lease, drain_s=drain_s)
 
-    def busy(self, node: NodeName) -> int:
-        return self._slots.busy(node)
+    async def renew(self) -> Renewed:
+        await asyncio.sleep(0)
+        return await self._slots.renew()
 
 
 class AbsentLeases(MemoryLeaseStore):
     """A lease store that cannot be asked."""
 
-    async def take(self, wishes: Sequence[SlotWish], lease_id: LeaseId) -> Lease | None:
-        raise LeaseStoreAway(f"{lease_id} for one of {len(wishes)}")
+    async def take(self, wishes: Sequence[SlotWish], lease_id: LeaseId) -> Grant:
+        raise LeaseStoreAway("timeout") from KeyError(lease_id, *wishes)

@@ -7,7 +7,8 @@ target answers is told by `Rig.says`.
 import asyncio
 import json
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from ktms.adapters.memory.catalogue_store import MemoryCatalogueStore
@@ -16,6 +17,8 @@ from ktms.adapters.memory.client import MemoryClient
 from ktms.adapters.memory.clock import LoopClock
 from ktms.adapters.memory.config_store import MemoryConfigStore
 from ktms.adapters.memory.entropy import SeededEntropy
+from ktms.adapters.memory.fleet_replica import MemoryReplica
+from ktms.adapters.memory.fleet_store import MemoryFleetStore
 from ktms.adapters.memory.key_store import MemoryKeyStore
 from ktms.adapters.memory.lease_store import MemoryLeaseStore
 from ktms.adapters.memory.ledger import MemoryLedger
@@ -49,26 +52,36 @@ from ktms.domain.routing.compile import compile_snapshot
 from ktms.domain.snapshot import CloudTarget, Model, Snapshot
 from ktms.engine.admit import Admission
 from ktms.engine.attempt import Attempts
-from ktms.engine.call import Call, Result
+from ktms.engine.call import Call, Headers, Result
 from ktms.engine.condition import Condition
 from ktms.engine.current import Current
 from ktms.engine.drain import Drain
+from ktms.engine.fleet import Fleet
 from ktms.engine.ids import Identities
+from ktms.engine.loads import Loads
+from ktms.engine.look import Looks
+from ktms.engine.node_walk import Machines
 from ktms.engine.place import Placer
+from ktms.engine.probe import Prober
 from ktms.engine.settings import EngineSettings
 from ktms.engine.settle import Bookkeeper
+from ktms.engine.sweep import Sweeper
 from ktms.engine.switchboard import Parts, Switchboard
+from ktms.engine.waiting import Queues
 from ktms.engine.walk import Means
 from ktms.ports.key_store import KeyStore
 from ktms.ports.lease_store import LeaseStore
 from ktms.ports.upstream import UpstreamRequest
-from tests.world.events import DONE, C, F, U, chat_answer
+from tests.world.events import DONE, VENDOR_MODEL, C, F, U, chat_answer
 
 KEY = make_key(KeyKind.CLIENT, lambda count: bytes(range(count)))
-HOSTS = {"10.0.0.1": "mac-1", "10.0.0.2": "mac-2", "alpha.example": "alpha", "beta.example": "beta"}
+NODE_HOSTS = {f"10.0.0.{number}": f"mac-{number}" for number in range(1, 6)}
+HOSTS = {**NODE_HOSTS, "alpha.example": "alpha", "beta.example": "beta"}
 JSON = (("Content-Type", "application/json"),)
 EVENTS = (("Content-Type", "text/event-stream"),)
 TEST = Actor("test", Role.OWNER)
+NODE_MODEL = VENDOR_MODEL
+"""What the nodes serve, and therefore what they name in their answers."""
 
 CATALOGUE = Catalogue(
     vendors=(
@@ -81,13 +94,15 @@ CATALOGUE = Catalogue(
         VendorSpec("beta", VendorKind.OPENAI, "https://beta.example/v1", keys=(Secret("sk-beta-key"),)),
     ),
     nodes=tuple(
-        NodeSpec(name, f"http://{host}:8000", (NodeModelSpec("qwen"),), engine=EngineKind.VLLM, slots=slots)
+        NodeSpec(name, f"http://{host}:8000", (NodeModelSpec(NODE_MODEL),), engine=EngineKind.VLLM, slots=slots)
         for name, host, slots in (("mac-1", "10.0.0.1", 2), ("mac-2", "10.0.0.2", 1))
     ),
     models=(
         ModelSpec("cloudy", (TargetSpec("alpha", "gpt"), TargetSpec("beta", "mistral")), aliases=("default",)),
-        ModelSpec("homely", (TargetSpec("local", "qwen"),)),
-        ModelSpec("mixed", (TargetSpec("local", "qwen"), TargetSpec("alpha", "gpt"), TargetSpec("beta", "mi"))),
+        ModelSpec("homely", (TargetSpec("local", NODE_MODEL),)),
+        ModelSpec(
+            "mixed", (TargetSpec("local", NODE_MODEL), TargetSpec("alpha", "gpt"), TargetSpec("beta", "mi"))
+        ),
         ModelSpec("nowhere", (TargetSpec("local", "absent"),)),
     ),
     chains=(ChainSpec("auto", {"low": ("homely",), "high": ("cloudy", "homely")}, "high"),),
@@ -133,6 +148,13 @@ def refusal(status: int, message: str = "no", **headers: str) -> Script:
     return (Head(status, (*JSON, *given)), body)
 
 
+def listing(*models: str, status: int = 200, headers: Headers = (), **facts: object) -> Script:
+    """Answer a look with a list of models; `facts` are what an agent says of each."""
+    told = {"ktms": facts} if facts else {}
+    data = [{"id": name, "object": "model", **told} for name in models]
+    return (Head(status, (*JSON, *headers)), json.dumps({"object": "list", "data": data}).encode())
+
+
 @dataclass
 class Rig:
     """One engine with its world. `dialled` names the targets in the order in which they were asked."""
@@ -143,14 +165,17 @@ class Rig:
     entropy: SeededEntropy = field(default_factory=lambda: SeededEntropy("rig"))
     telemetry: MemoryTelemetry = field(default_factory=MemoryTelemetry)
     ledger: MemoryLedger = field(default_factory=MemoryLedger)
-    slots: MemoryLeaseStore = field(default_factory=MemoryLeaseStore)
+    fleet_store: MemoryFleetStore = field(default_factory=lambda: MemoryFleetStore(LoopClock()))
+    slots: MemoryReplica = field(default_factory=MemoryLeaseStore)
     store: MemoryStore = field(default_factory=MemoryStore)
     leases: LeaseStore | None = None
     keys: KeyStore | None = None
+    explains: bool = False
 
     def __post_init__(self) -> None:
         self.upstream = MemoryUpstream(self._script)
         self._scripts: dict[str, deque[Script]] = {}
+        self._pages: dict[str, Script] = {}
         self.identities = Identities(self.clock, self.entropy)
         self.drain = Drain()
         self.condition = Condition(self.clock, self.telemetry)
@@ -164,14 +189,32 @@ class Rig:
             identities=self.identities,
             status_of=status_of,
         )
+        self.machines = Machines(
+            clock=self.clock,
+            fleet=Fleet(self.clock, self.telemetry, 0),
+            identities=self.identities,
+            leases=self.leases or self.slots,
+            loads=Loads(),
+            queues=Queues(self.slots),
+            telemetry=self.telemetry,
+            explains=self.explains,
+        )
         self.means = Means(
             attempts=Attempts(self.upstream, self.books, self.clock, self.settings),
             clock=self.clock,
             condition=self.condition,
-            identities=self.identities,
-            leases=self.leases or self.slots,
+            machines=self.machines,
             telemetry=self.telemetry,
         )
+        self.sweeper = Sweeper(
+            board=self.slots,
+            fleet=self.machines.fleet,
+            leases=self.leases or self.slots,
+            queues=self.machines.queues,
+            room=self.slots,
+            telemetry=self.telemetry,
+        )
+        self.prober = Prober(self.machines, self.slots, Looks(self.upstream))
         self.placer = Placer(0)
         self.catalogue_store = MemoryCatalogueStore(self.store)
         self.feed = MemoryChangeFeed(self.store)
@@ -181,6 +224,7 @@ class Rig:
         """Apply the catalogue and put its snapshot in force."""
         await self.config.apply(self.catalogue, actor=TEST, prune=False, dry_run=False)
         self.current = Current(await self.catalogue_store.snapshot(), self.clock)
+        self.current.on_swap(self.machines.fleet.sync)
         self.switchboard = Switchboard(
             Parts(
                 admission=self.admission,
@@ -195,13 +239,40 @@ class Rig:
             )
         )
 
+    async def peer(self, name: str) -> "Rig":
+        """Start another replica: the same machines and store of leases, all else its own."""
+        replica = MemoryReplica(self.fleet_store, name)
+        other = Rig(self.settings, self.catalogue, entropy=SeededEntropy(name), slots=replica)
+        other._scripts, other._pages = self._scripts, self._pages
+        await other.start()
+        return other
+
+    @asynccontextmanager
+    async def at_work(self) -> AsyncIterator[asyncio.TaskGroup]:
+        """Let the work beside the calls run while the block does: leases, views, queues, looks and loads.
+
+        The group is for calls of the block; what of them is left at its end is waited for.
+        """
+        async with asyncio.TaskGroup() as beside:
+            works = [beside.create_task(work()) for work in (self.sweeper.run, self.prober.run)]
+            async with asyncio.TaskGroup() as group:
+                yield group
+            for work in works:
+                work.cancel()
+
     def says(self, target: str, *scripts: Script) -> None:
         """Tell what a target answers to each request; the last one stands for all that follow."""
         assert target in HOSTS.values(), target
         self._scripts[target] = deque(scripts)
 
+    def shows(self, node: str, page: Script) -> None:
+        """Tell what a node answers when it is looked at; unless told, that it has its model."""
+        self._pages[node] = page
+
     def _script(self, request: UpstreamRequest) -> Script:
         target = HOSTS[request.origin.host]
+        if request.prologue.method == "GET":
+            return self._pages.get(target, listing(NODE_MODEL))
         assert target in self._scripts, f"nobody said what {target} answers"
         scripts = self._scripts[target]
         return scripts.popleft() if len(scripts) > 1 else scripts[0]
@@ -231,7 +302,11 @@ class Rig:
 
     @property
     def dialled(self) -> list[str]:
-        return [HOSTS[exchange.request.origin.host] for exchange in self.upstream.exchanges]
+        return [
+            HOSTS[exchange.request.origin.host]
+            for exchange in self.upstream.exchanges
+            if exchange.request.prologue.method == "POST"
+        ]
 
     @property
     def busy(self) -> int:
@@ -257,6 +332,14 @@ async def rig_of(
 ) -> Rig:
     """Make a rig and start it."""
     rig = Rig(settings or EngineSettings(), catalogue, leases=leases, keys=keys)
+    await rig.start()
+    return rig
+
+
+async def replica_of(catalogue: Catalogue = CATALOGUE, *, settings: EngineSettings | None = None) -> Rig:
+    """Make a rig whose leases expire and which may have peers, and start it."""
+    store = MemoryFleetStore(LoopClock())
+    rig = Rig(settings or EngineSettings(), catalogue, fleet_store=store, slots=MemoryReplica(store, "one"))
     await rig.start()
     return rig
 

@@ -1,4 +1,5 @@
 import asyncio
+from math import inf, nextafter
 
 import pytest
 
@@ -7,12 +8,13 @@ from ktms.adapters.memory.clock import LoopClock
 from ktms.dialects.openai_chat.stream import StreamObserver
 from ktms.domain.call import Route
 from ktms.domain.errors import ErrorCode, problem
+from ktms.domain.ids import VendorModel
 from ktms.engine.call import Headers
 from ktms.engine.relay import ClientStream, Relay
 from ktms.engine.settings import EngineSettings
 from ktms.ports.upstream import Flow
 from tests.engine.virtual_loop import after
-from tests.world.events import DONE, C, F, U, comment, error_event, event, role
+from tests.world.events import DONE, VENDOR_MODEL, C, F, U, comment, error_event, event, role
 
 HEADERS = (("X-Request-Id", "id-1"),)
 BROKEN = problem(ErrorCode.STREAM_INTERRUPTED, "it broke")
@@ -217,6 +219,14 @@ async def test_silence_in_a_stream_is_bridged_after_its_time(stand: Stand) -> No
     assert stand.client.pieces[-1] == KEEPALIVE
 
 
+async def test_what_is_left_of_a_silence_after_rounding_is_no_timer_of_nothing(stand: Stand) -> None:
+    stand.relay.feed(C("a"))
+    stand.stream._written_at = nextafter(stand.clock.monotonic() - stand.settings.keepalive_comment_s, inf)
+    stand.stream._bridge_silence()
+    await after(0.01)
+    assert stand.client.body.endswith(KEEPALIVE)
+
+
 async def test_a_closed_stream_sends_no_comment(stand: Stand) -> None:
     stand.stream.close()
     await after(100)
@@ -245,3 +255,30 @@ async def test_a_dropped_client_is_dropped_without_an_end(stand: Stand) -> None:
     stand.relay.feed(C("a"))
     stand.stream.drop()
     assert (stand.client.dropped, stand.client.ended) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("expects", "shown"),
+    [
+        ((), True),
+        ((VendorModel(VENDOR_MODEL),), True),
+        ((VendorModel("alias"), VendorModel(VENDOR_MODEL)), True),
+        ((VendorModel("alias"),), False),
+    ],
+)
+async def test_fn5_an_answer_of_another_model_is_not_shown(
+    stand: Stand, expects: tuple[VendorModel, ...], shown: bool
+) -> None:
+    observer = StreamObserver("small", route=Route.CHAT, usage_asked=False)
+    relay = Relay(stand.stream, observer, stand.settings, stand.clock, stand._speaks, expects)
+    relay.feed(role())
+    assert relay.feed(C("a")) is (Flow.FLOWING if shown else Flow.ENOUGH)
+    assert (relay.wrong_model, relay.visible, stand.begun, bool(stand.spoken)) == (not shown, shown, shown, shown)
+
+
+async def test_fn5_an_engine_that_gives_no_name_may_answer(stand: Stand) -> None:
+    observer = StreamObserver("small", route=Route.CHAT, usage_asked=False)
+    expects = (VendorModel("alias"),)
+    relay = Relay(stand.stream, observer, stand.settings, stand.clock, stand._speaks, expects)
+    nameless = C("a").replace(b'"model":"%b",' % VENDOR_MODEL.encode(), b"")
+    assert relay.feed(nameless) is Flow.FLOWING

@@ -6,15 +6,33 @@ import pytest
 
 from ktms.domain.access.secret import Secret
 from ktms.domain.call import CallFacts, Route
-from ktms.domain.catalogue import TimeoutSpec
-from ktms.domain.ids import VendorModel
-from ktms.domain.routing.timers import CLOUD_FIRST_TOKEN_S, CLOUD_HEAD_S, NODE_CONNECT_S
+from ktms.domain.capacity.seat import NodeState, Seat
+from ktms.domain.capacity.speed import Speed
+from ktms.domain.catalogue import EngineKind, NodeModelSpec, TimeoutSpec
+from ktms.domain.routing.timers import CLOUD_FIRST_TOKEN_S, CLOUD_HEAD_S, NODE_CONNECT_S, NODE_GRACE_S
+from ktms.domain.snapshot import Node
 from ktms.engine import targets as module
+from ktms.engine.shot import Target
 from ktms.engine.targets import Targets
 from tests.engine.rig import CATALOGUE, cloud, snapshot
 
 WHOLE, STREAMED = CallFacts("cloudy"), CallFacts("cloudy", streamed=True)
 MODEL, STEP = cloud(snapshot())
+
+
+def node_target(
+    targets: Targets,
+    node: Node,
+    route: Route = Route.CHAT,
+    facts: CallFacts = WHOLE,
+    *,
+    window: int | None = None,
+    speed: Speed | None = None,
+    prompt_tokens: int = 0,
+) -> Target:
+    """Make the target of the first model that a node serves."""
+    seat = Seat(NodeState(node, node.slots), next(iter(node.windows)), window)
+    return targets.node(seat, MODEL, route, facts, speed=speed, prompt_tokens=prompt_tokens)
 
 
 def test_a_vendors_target_has_its_path_and_its_key() -> None:
@@ -45,9 +63,7 @@ def test_a_vendors_own_headers_travel() -> None:
 def test_a_nodes_target_has_its_path_and_its_token() -> None:
     nodes = (replace(CATALOGUE.nodes[0], token=Secret("node-token-0123")), CATALOGUE.nodes[1])
     found = snapshot(replace(CATALOGUE, nodes=nodes))
-    first, second = (
-        Targets().node(node, VendorModel("qwen"), MODEL, Route.EMBEDDINGS, WHOLE) for node in found.nodes
-    )
+    first, second = (node_target(Targets(), node, Route.EMBEDDINGS) for node in found.nodes)
     assert (first.vendor, first.node, first.prologue.path) == ("local", "mac-1", "/v1/embeddings")
     assert ("Authorization", "Bearer node-token-0123") in first.prologue.headers
     assert "Authorization" not in dict(second.prologue.headers)
@@ -71,7 +87,7 @@ def test_a_prologue_is_not_shared_by_calls_that_differ(key_at: int, route: Route
 
 def test_a_prologue_of_a_node_is_made_once_too() -> None:
     targets, node = Targets(), snapshot().nodes[0]
-    made = [targets.node(node, VendorModel("qwen"), MODEL, Route.CHAT, WHOLE).prologue for _ in range(2)]
+    made = [node_target(targets, node).prologue for _ in range(2)]
     assert made[0] is made[1]
 
 
@@ -113,7 +129,7 @@ def test_timers_are_those_of_the_kind_of_target() -> None:
     targets = Targets()
     streamed, whole = (targets.cloud(STEP, MODEL, None, Route.CHAT, facts).timers for facts in (STREAMED, WHOLE))
     assert (streamed.first_token_s, whole.first_token_s) == (CLOUD_FIRST_TOKEN_S, CLOUD_HEAD_S)
-    node = targets.node(snapshot().nodes[0], VendorModel("qwen"), MODEL, Route.CHAT, STREAMED)
+    node = node_target(targets, snapshot().nodes[0], facts=STREAMED)
     assert node.timers.connect_s == NODE_CONNECT_S
 
 
@@ -121,3 +137,35 @@ def test_a_models_own_timers_win() -> None:
     models = (replace(CATALOGUE.models[0], timeouts=TimeoutSpec(first_token_s=1.5)), *CATALOGUE.models[1:])
     model, step = cloud(snapshot(replace(CATALOGUE, models=models)))
     assert Targets().cloud(step, model, None, Route.CHAT, STREAMED).timers.first_token_s == 1.5
+
+
+def test_a_node_gets_the_time_that_its_speed_asks_for() -> None:
+    target = node_target(
+        Targets(), snapshot().nodes[0], facts=STREAMED, speed=Speed(100.0, 20.0), prompt_tokens=500
+    )
+    assert target.timers.first_token_s == 4 * 500 / 100 + NODE_GRACE_S
+
+
+def engine(kind: EngineKind, *models: str) -> Node:
+    """Give a node with this engine, that serves these models."""
+    spec = replace(CATALOGUE.nodes[0], engine=kind, models=tuple(NodeModelSpec(name) for name in models))
+    return snapshot(replace(CATALOGUE, nodes=(spec,))).nodes[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        (EngineKind.OLLAMA, ("one",)),
+        (EngineKind.AGENT, ("one",)),
+        (EngineKind.VLLM, ("one", "two")),
+        (EngineKind.LLAMACPP, ()),
+        (EngineKind.TGI, ()),
+    ],
+    ids=str,
+)
+def test_who_may_answer_depends_on_what_an_engine_tells(kind: EngineKind, expected: tuple[str, ...]) -> None:
+    assert node_target(Targets(), engine(kind, "one", "two")).expects == expected
+
+
+def test_a_vendor_may_answer_under_any_name() -> None:
+    assert Targets().cloud(STEP, MODEL, None, Route.CHAT, WHOLE).expects == ()

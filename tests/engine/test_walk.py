@@ -14,6 +14,7 @@ from ktms.domain.placement import Placement
 from ktms.domain.routing.breaker import FAILURES_MAX
 from ktms.domain.routing.outcome import FailureKind
 from ktms.engine.call import Failed, Result, Streamed, Whole
+from ktms.engine.ending import UNKNOWN_S
 from ktms.engine.settings import EngineSettings
 from ktms.ports.lease_store import SlotWish
 from ktms.ports.telemetry import Dependency
@@ -91,11 +92,19 @@ async def test_one_attempt_is_kept_for_the_cloud() -> None:
     assert rig.dialled == ["mac-1", "alpha"]
 
 
-async def test_own_machines_come_first_and_the_least_busy_of_them(rig: Rig) -> None:
-    await rig.slots.take((SlotWish(NodeName("mac-1"), 2),), rig.identities.lease())
+async def test_own_machines_come_first_and_take_turns_by_their_slots(rig: Rig) -> None:
+    for name in ("mac-1", "mac-2"):
+        rig.says(name, whole())
+    for _ in range(6):
+        await rig.handle(rig.call("mixed"))
+    assert rig.dialled == ["mac-1", "mac-2", "mac-1"] * 2
+
+
+async def test_a_machine_that_is_full_is_passed_over(rig: Rig) -> None:
+    for _ in range(2):
+        await rig.slots.take((SlotWish(NodeName("mac-1"), 2),), rig.identities.lease())
     rig.says("mac-2", whole())
-    result = await rig.handle(rig.call("mixed"))
-    assert story(result) == "local/mac-2:ok"
+    assert story(await rig.handle(rig.call("mixed"))) == "local/mac-2:ok"
 
 
 async def test_machines_that_are_busy_cost_no_attempt(rig: Rig) -> None:
@@ -180,13 +189,14 @@ async def test_slots_are_never_given_twice_however_many_calls_there_are(rig: Rig
 async def test_without_a_lease_store_the_cloud_answers() -> None:
     rig = await rig_of(leases=AbsentLeases())
     rig.says("alpha", whole())
-    assert story(await rig.handle(rig.call("mixed"))) == "local:busy, alpha:ok"
-    assert (Dependency.REDIS, "take_lease", "away") in rig.telemetry.failures
+    assert story(await rig.handle(rig.call("mixed"))) == "local:unknown, alpha:ok"
+    assert (Dependency.REDIS, "take_lease", "timeout") in rig.telemetry.failures
 
 
 async def test_without_a_lease_store_no_machine_is_asked() -> None:
     rig = await rig_of(leases=AbsentLeases())
-    assert cause(await rig.handle(rig.call("homely"))).code == ErrorCode.NO_NODE_AVAILABLE
+    end = cause(await rig.handle(rig.call("homely")))
+    assert (end.code, end.retry_after_s) == (ErrorCode.NODE_STATE_UNKNOWN, UNKNOWN_S)
     assert rig.dialled == []
 
 

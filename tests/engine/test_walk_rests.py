@@ -1,4 +1,4 @@
-"""What a walk sets aside: keys and targets that were told to rest, vendors and machines whose breaker is open."""
+"""What a walk sets aside: keys and targets that rest, vendors whose breaker is open, machines that failed."""
 
 import asyncio
 from dataclasses import replace
@@ -6,10 +6,12 @@ from dataclasses import replace
 import pytest
 
 from ktms.adapters.memory.upstream import Fail, Head, Pause, Script, Silence
+from ktms.domain.capacity.node_health import FAILURES_MAX as NODE_FAILURES_MAX
 from ktms.domain.errors import ErrorCode, Problem
 from ktms.domain.routing.breaker import FAILURES_MAX, OPEN_S
 from ktms.domain.routing.outcome import FailureKind
 from ktms.engine.call import Failed, Result, Whole
+from ktms.engine.ending import NODE_WAIT_S
 from ktms.ports.telemetry import Dependency
 from tests.engine.rig import CATALOGUE, EVENTS, Rig, refusal, rig_of, stream, whole
 from tests.engine.virtual_loop import after, settle
@@ -224,14 +226,22 @@ async def test_a_stream_that_breaks_counts_for_the_breaker(rig: Rig) -> None:
     assert rig.dialled[-1] == "beta"
 
 
-async def test_a_machine_whose_breaker_is_open_is_passed_over_for_another(rig: Rig) -> None:
+async def test_a_machine_that_failed_is_asked_last(rig: Rig) -> None:
     rig.says("mac-1", refusal(500))
     rig.says("mac-2", whole())
-    for _ in range(FAILURES_MAX):
-        await rig.handle(rig.call("homely"))
-    before = rig.dialled.count("mac-1")
-    assert story(await rig.handle(rig.call("homely"))) == "local/mac-2:ok"
-    assert rig.dialled.count("mac-1") == before
+    await rig.handle(rig.call("homely"))
+    for _ in range(5):
+        assert story(await rig.handle(rig.call("homely"))) == "local/mac-2:ok"
+    assert rig.dialled.count("mac-1") == 1
+
+
+async def test_a_machine_that_is_down_is_not_asked_even_where_it_is_the_only_one_free(rig: Rig) -> None:
+    rig.says("mac-1", refusal(500))
+    rig.says("mac-2", refusal(500))
+    rig.says("alpha", whole())
+    for _ in range(NODE_FAILURES_MAX):
+        await rig.handle(rig.call("mixed"))
+    assert story(await rig.handle(rig.call("mixed"))) == "local:down, alpha:ok"
 
 
 @pytest.mark.parametrize("between", [refusal(400), refusal(429, retry_after="0"), whole()])
@@ -244,15 +254,16 @@ async def test_an_answer_of_any_kind_shows_that_a_vendor_lives(rig: Rig, between
     assert story(await rig.handle(rig.call())) == "alpha:ok"
 
 
-async def test_machines_whose_breakers_are_all_open_are_told_as_such_and_when_to_come_back(rig: Rig) -> None:
+async def test_machines_that_are_all_down_are_told_as_such_and_not_asked(rig: Rig) -> None:
     for name in ("mac-1", "mac-2"):
         rig.says(name, refusal(500))
-    for _ in range(FAILURES_MAX):
+    for _ in range(NODE_FAILURES_MAX):
         await rig.handle(rig.call("homely"))
-    await after(10)
+    before = len(rig.dialled)
     end = cause(await rig.handle(rig.call("homely")))
-    assert (end.code, end.retry_after_s) == (ErrorCode.NO_NODE_AVAILABLE, OPEN_S - 10)
-    assert "local:open" in end.message
+    assert (end.code, end.retry_after_s) == (ErrorCode.NO_NODE_AVAILABLE, NODE_WAIT_S)
+    assert "local:down" in end.message
+    assert len(rig.dialled) == before
 
 
 async def test_a_credential_that_a_vendor_repeats_is_not_passed_on(rig: Rig) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from tests.perf.contenders import DIRECT, GATEWAY
+from tests.perf.contenders import DIRECT, GATEWAY, LEASED
 from tests.perf.measure import ALONE, BUSY, IDLE, MANY, STREAMS, Figures
 
 
@@ -47,10 +47,12 @@ def bars(figures: Figures, *, limits_on: bool) -> list[Bar]:
     first, goal, what = (400.0, 110.0, "everything on") if limits_on else (250.0, 90.0, "without Redis limits")
     idle = figures.of(IDLE, GATEWAY).quartile("bytes")
     slope = figures.slope.beyond_noise if figures.slope else None
-    alone, busy = figures.of(ALONE, GATEWAY), figures.of(BUSY, GATEWAY)
+    alone, busy, leased = figures.of(ALONE, GATEWAY), figures.of(BUSY, GATEWAY), figures.of(BUSY, LEASED)
     streams = figures.of(STREAMS, GATEWAY)
     return [
         Bar(f"CPU per request, 32 connections, {what}", "us", first, goal, busy.quartile("cpu_us")),
+        Bar("CPU per request, 32 connections, own node with a lease", "us", 400, 110, leased.quartile("cpu_us")),
+        Bar("CPU of Redis per request, lease alone", "us", 100, 40, leased.quartile("beside_us")),
         Bar("CPU per relayed chunk, 200 streams", "us", 90, 45, streams.quartile("cpu_us")),
         Bar("added latency alone, p50", "ms", 0.8, 0.3, alone.quartile("added_p50_ms")),
         Bar("added latency alone, p99", "ms", 3, 1, alone.quartile("added_p99_ms")),

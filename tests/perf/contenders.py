@@ -3,6 +3,7 @@
 A contender that cannot run here is absent with a reason, which the report shows; it is never left out silently.
 """
 
+import os
 import shutil
 import socket
 import subprocess
@@ -17,6 +18,7 @@ from typing import Any
 
 from tests.perf import wire
 from tests.perf.child import Child, child, started
+from tests.perf.gateway_process import NODE
 from tests.perf.machine import other_cpus, subject_cpus
 from tests.perf.proc import family
 
@@ -26,18 +28,22 @@ READY_WITHIN_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """One running contender. `pid` None: its processor time is not asked for (the direct upstream)."""
+    """One running contender. `pid` None: its processor time is not asked for (the direct upstream).
+
+    `beside`: processes it has started that are counted apart from its own: the server of its leases.
+    """
 
     name: str
     port: int
     pid: int | None
     key: str
     facts: dict[str, Any]
+    beside: tuple[int, ...] = ()
 
     @property
     def pids(self) -> list[int]:
         """All of its processes."""
-        return [] if self.pid is None else family(self.pid)
+        return [] if self.pid is None else [pid for pid in family(self.pid) if pid not in self.beside]
 
 
 @dataclass(slots=True)
@@ -55,6 +61,9 @@ class LineUp:
 
 DIRECT, GATEWAY, NGINX, BARE, COPY, LITELLM = "direct", "gateway", "nginx", "bare aiohttp", "byte copy", "LiteLLM"
 
+LEASED = "gateway, own node"
+"""The same gateway with the mock as a machine of ours: a slot on it is a lease in Redis."""
+
 
 @contextmanager
 def line_up(*, gateway: bool, litellm_venv: Path | None) -> Iterator[LineUp]:
@@ -65,6 +74,7 @@ def line_up(*, gateway: bool, litellm_venv: Path | None) -> Iterator[LineUp]:
         running = LineUp(load, [Contender(DIRECT, mock.port, None, "direct", {})], {})
         if gateway:
             running.contenders.append(_own(stack, GATEWAY, "tests.perf.gateway_process", mock.port))
+            running.contenders.append(_own(stack, LEASED, "tests.perf.gateway_process", mock.port, NODE))
         _add_nginx(stack, running, mock.port)
         running.contenders.append(_own(stack, BARE, "tests.perf.bare_aiohttp", mock.port))
         running.contenders.append(_own(stack, COPY, "tests.perf.pass_through", mock.port))
@@ -72,10 +82,18 @@ def line_up(*, gateway: bool, litellm_venv: Path | None) -> Iterator[LineUp]:
         yield running
 
 
-def _own(stack: ExitStack, name: str, module: str, upstream_port: int) -> Contender:
-    process = stack.enter_context(child(module, str(upstream_port), cpus=subject_cpus()))
-    key = process.facts.get("key", "any")
-    return Contender(name, process.port, process.process.pid, str(key), process.facts)
+def _own(stack: ExitStack, name: str, module: str, upstream_port: int, *words: str) -> Contender:
+    process = stack.enter_context(child(module, str(upstream_port), *words, cpus=subject_cpus()))
+    return contender(name, process)
+
+
+def contender(name: str, process: Child) -> Contender:
+    """Take a started child in; what it has started beside itself moves to the processors of all others."""
+    facts: dict[str, Any] = process.facts
+    beside = tuple(facts.get("beside", ()))
+    for pid in beside:
+        os.sched_setaffinity(pid, other_cpus())
+    return Contender(name, process.port, process.process.pid, str(facts.get("key", "any")), facts, beside)
 
 
 def _add_nginx(stack: ExitStack, running: LineUp, upstream_port: int) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.perf.bars import Bar
-from tests.perf.contenders import DIRECT, GATEWAY, LineUp
+from tests.perf.contenders import DIRECT, GATEWAY, LEASED, LineUp
 from tests.perf.machine import Machine, interpreter_line
 from tests.perf.measure import ALONE, BUSY, IDLE, STREAMS, Figures
 from tests.perf.windows import Samples
@@ -26,6 +26,7 @@ class Column(NamedTuple):
 
 COLUMNS = (
     Column("CPU us/request", BUSY, "cpu_us"),
+    Column("of Redis", BUSY, "beside_us"),
     Column("requests/s", BUSY, "per_s", is_cost=False),
     Column("p50 ms, alone", ALONE, "p50_ms"),
     Column("p99 ms, alone", ALONE, "p99_ms"),
@@ -120,7 +121,7 @@ def ratios(line_up: LineUp, figures: Figures) -> dict[str, dict[str, float]]:
     """Give the gateway's lower quartiles divided by those of the others."""
     result: dict[str, dict[str, float]] = {}
     for contender in line_up.contenders:
-        if contender.name in {DIRECT, GATEWAY}:
+        if contender.name in {DIRECT, GATEWAY, LEASED}:
             continue
         for label, part in (("request", BUSY), ("chunk", STREAMS)):
             own = figures.of(part, GATEWAY).quartile("cpu_us")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.perf.child import Child, child
-from tests.perf.contenders import Contender
+from tests.perf.contenders import Contender, contender
 from tests.perf.plan import Pace
 from tests.perf.proc import Time, family, rss_bytes, time_of
 from tests.perf.windows import closed, idle_stream_bytes, streams
@@ -24,11 +24,11 @@ def load() -> Iterator[Child]:
         yield load
 
 
-@pytest.fixture(scope="module", params=["pass_through", "bare_aiohttp", "gateway_process"])
+@pytest.fixture(scope="module", params=["pass_through", "bare_aiohttp", "gateway_process", "gateway_process node"])
 def proxy(request: pytest.FixtureRequest, mock: Child) -> Iterator[Contender]:
-    with child(f"tests.perf.{request.param}", str(mock.port)) as process:
-        key = str(process.facts.get("key", "any"))
-        yield Contender(request.param, process.port, process.process.pid, key, {})
+    module, *words = request.param.split()
+    with child(f"tests.perf.{module}", str(mock.port), *words) as process:
+        yield contender(request.param, process)
 
 
 def test_a_closed_loop_counts_requests_and_processor_time(load: Child, proxy: Contender) -> None:

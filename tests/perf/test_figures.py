@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.perf.bars import Bar, Verdict, bars
-from tests.perf.contenders import DIRECT, GATEWAY, NGINX, Contender, LineUp, nginx_configuration
+from tests.perf.contenders import DIRECT, GATEWAY, LEASED, NGINX, Contender, LineUp, nginx_configuration
 from tests.perf.load_closed import is_complete, quantiles_ms
 from tests.perf.machine import look
 from tests.perf.measure import BUSY, IDLE, MANY, STREAMS, Figures
@@ -82,7 +82,13 @@ def test_a_bar_is_judged(value: float | None, verdict: Verdict) -> None:
 def test_bars_take_the_lower_quartile_of_the_gateway() -> None:
     rows = bars(figures_of(gateway=[100, 200, 300, 400, 500], nginx=[1]), limits_on=False)
     assert (rows[0].value, rows[0].first) == (200, 250)
-    assert rows[1].value == 100
+    assert next(row.value for row in rows if "chunk" in row.name) == 100
+
+
+def test_bars_of_leases_take_the_gateway_with_a_node() -> None:
+    figures = figures_of(gateway=[100])
+    figures.of(BUSY, LEASED).add(cpu_us=300, beside_us=30)
+    assert [row.value for row in bars(figures, limits_on=False) if "lease" in row.name] == [300, 30]
 
 
 def test_with_limits_on_a_request_may_cost_more() -> None:

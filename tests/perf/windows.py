@@ -43,9 +43,9 @@ def quantile(values: Sequence[float], share: float) -> float | None:
 
 def closed(load: Child, contender: Contender, connections: int, seconds: float) -> dict[str, float]:
     """Measure a closed loop: us of processor time per request, requests per second, latencies."""
-    before = time_of(contender.pids)
+    before, beside = time_of(contender.pids), time_of(contender.beside)
     told = load.ask(do="closed", port=contender.port, key=contender.key, connections=connections, seconds=seconds)
-    spent = time_of(contender.pids).since(before)
+    spent, spent_beside = time_of(contender.pids).since(before), time_of(contender.beside).since(beside)
     count = number(told, "count")
     figures = {
         "per_s": count / number(told, "took_s"),
@@ -56,6 +56,8 @@ def closed(load: Child, contender: Contender, connections: int, seconds: float) 
     if contender.pid is not None:
         figures["cpu_us"] = spent.ran_ns / 1000 / count
         figures["waited"] = spent.waited_share
+    if contender.beside:
+        figures["beside_us"] = spent_beside.ran_ns / 1000 / count
     return figures
 
 

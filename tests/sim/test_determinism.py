@@ -40,7 +40,7 @@ def in_process(scenario: str, seed: int, hash_seed: str) -> dict[str, object]:
     return told
 
 
-@pytest.mark.parametrize("scenario", ["explore-ports", "explore"])
+@pytest.mark.parametrize("scenario", ["explore-ports", "explore", "fleet", "fleet-wire"])
 def test_two_processes_with_other_hash_seeds_give_the_same_hash(scenario: str) -> None:
     for seed in SEEDS:
         one, other = (in_process(scenario, seed, hash_seed) for hash_seed in ("0", "11"))

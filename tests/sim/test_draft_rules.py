@@ -20,6 +20,8 @@ GOOD = Fault("status", "cloud-a", 1.0, 2.0, 503.0)
         ({"target": "cloud-z"}, "this world has 'cloud-a', 'cloud-b'"),
         ({"kind": "crash", "target": "gw9"}, "aimed at 'gw9'"),
         ({"kind": "postgres_away", "target": "gw1"}, "aimed at 'gw1'"),
+        ({"kind": "redis_slow", "target": "gw1"}, "aimed at 'gw1'"),
+        ({"kind": "evicted", "target": "cloud-a", "amount": 5.0}, "aimed at 'cloud-a'"),
         ({"lasts_s": 0.0}, "has no duration"),
         ({"amount": 200.0}, "has amount 200"),
         ({"at_s": 100.0}, "this world runs for 60 s"),

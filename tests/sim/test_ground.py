@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from aiohttp import helpers
+from redis.asyncio.connection import AbstractConnection, Connection
 
 from sim.ground import EPOCH, ground
 from sim.loop import VirtualLoop
@@ -115,3 +116,11 @@ def test_all_is_as_before_after_an_error_too(loop: VirtualLoop) -> None:
 def test_code_outside_of_tasks_finds_the_loop(loop: VirtualLoop) -> None:
     with ground(Seed(1).chance("ground"), loop):
         assert asyncio.get_event_loop_policy().get_event_loop() is loop
+
+
+def test_a_connection_to_redis_that_nobody_closed_does_not_complain(loop: VirtualLoop) -> None:
+    with ground(Seed(1).chance("ground"), loop):
+        connection = Connection()
+        connection._writer = object()  # type: ignore[assignment]  # as if it were connected
+    assert connection._writer is None
+    assert AbstractConnection.__init__.__qualname__ == "AbstractConnection.__init__"

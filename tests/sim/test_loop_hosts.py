@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import warnings
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
@@ -173,3 +173,29 @@ def test_closing_with_tasks_of_all_kinds_left_makes_no_noise() -> None:
         del loop
         gc.collect()
     assert kept == []
+
+
+def test_closing_ends_what_waits_inside_of_a_generator() -> None:
+    log: list[str] = []
+
+    async def waiting() -> None:
+        try:
+            await for_ever()
+        finally:
+            log.append("ended")
+
+    async def told() -> AsyncIterator[int]:
+        yield 1
+        await waiting()
+
+    async def hearing() -> None:
+        async for _ in told():
+            pass
+
+    loop = make_loop()
+    begin(loop, hearing(), "gw1#1")
+    run(loop, asyncio.sleep(1), on="b#1")
+    loop.crash("gw1#1")
+    assert log == []
+    loop.close()
+    assert log == ["ended"]

@@ -19,6 +19,7 @@ RUNS_S = 30.0
 TARGETS = ("cloud-a", "cloud-b", "node-0")
 NAMES = {
     On.TARGET: TARGETS,
+    On.NODE: ("node-0",),
     On.PAIR: tuple(f"{gateway}>{target}" for gateway in ("gw1", "gw2") for target in TARGETS),
     On.GATEWAY: ("gw1", "gw2"),
     On.POSTGRES: ("",),

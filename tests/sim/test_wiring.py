@@ -6,35 +6,46 @@ from types import FunctionType, MethodType
 
 import pytest
 
+from ktms.adapters.redis.link import RedisLink
 from ktms.adapters.telemetry.access_line import LogFormat
 from ktms.adapters.telemetry.gateway_telemetry import LogSettings
 from ktms.adapters.upstream_http.address_rules import AddressRules
 from ktms.app.assemble import Gateway, GatewaySettings, Ports, assemble
 from ktms.app.production import World as RealWorld
 from ktms.app.production import production
+from ktms.app.slots import RedisAt
 from ktms.domain.access.keyring import Keyring
 from ktms.domain.access.secret import Secret
 from ktms.domain.snapshot import Snapshot
 from sim.draft import Draft, Level
 from sim.edit import NO_EDIT
+from sim.fakes.leases import FleetMeans
+from sim.process import ProcessParts, fleet_means
 from sim.seed import Seed
 from sim.world import World
 
 STANDS_IN = {
-    "sim.fakes.clock.HostClock": "ktms.adapters.system.clock.SystemClock",
-    "sim.fakes.entropy.SimEntropy": "ktms.adapters.system.entropy.SystemEntropy",
-    "sim.fakes.leases.JournalLeases": "ktms.adapters.memory.lease_store.MemoryLeaseStore",
-    "sim.fakes.ledger.JournalLedger": "ktms.adapters.memory.ledger.MemoryLedger",
-    "sim.fakes.postgres.view.SimCatalogueStore": "ktms.adapters.postgres.catalogue_store.PostgresCatalogueStore",
-    "sim.fakes.postgres.view.SimChangeFeed": "ktms.adapters.postgres.change_feed.PostgresChangeFeed",
-    "sim.fakes.postgres.view.SimKeyStore": "ktms.adapters.postgres.key_store.PostgresKeyStore",
-    "sim.fakes.telemetry.JournalTelemetry": "ktms.adapters.telemetry.gateway_telemetry.GatewayTelemetry",
+    "ktms.adapters.memory.ledger.MemoryLedger": "sim.fakes.ledger.JournalLedger",
+    "ktms.adapters.postgres.catalogue_store.PostgresCatalogueStore": "sim.fakes.postgres.view.SimCatalogueStore",
+    "ktms.adapters.postgres.change_feed.PostgresChangeFeed": "sim.fakes.postgres.view.SimChangeFeed",
+    "ktms.adapters.postgres.key_store.PostgresKeyStore": "sim.fakes.postgres.view.SimKeyStore",
+    "ktms.adapters.postgres.node_registry.PostgresNodeRegistry": "sim.fakes.postgres.nodes.SimNodeRegistry",
+    "ktms.adapters.redis.fleet.RedisFleet": "sim.fakes.leases.JournalLeases",
+    "ktms.adapters.redis.fleet_board.RedisFleetBoard": "sim.fakes.leases.JournalLeases",
+    "ktms.adapters.system.clock.SystemClock": "sim.fakes.clock.HostClock",
+    "ktms.adapters.system.entropy.SystemEntropy": "sim.fakes.entropy.SimEntropy",
+    "ktms.adapters.telemetry.gateway_telemetry.GatewayTelemetry": "sim.fakes.telemetry.JournalTelemetry",
 }
-"""What a world puts in the place of what, behind the ports and nowhere else."""
+"""In the place of what a world puts what, behind the ports and nowhere else."""
 
 
 PORTS = {*STANDS_IN, *STANDS_IN.values()}
 """What is behind them is their own affair."""
+
+
+def named(thing: object) -> str:
+    """Give the full name of a thing's class."""
+    return f"{type(thing).__module__}.{type(thing).__qualname__}"
 
 
 def classes_of(root: object) -> set[str]:
@@ -47,8 +58,7 @@ def classes_of(root: object) -> set[str]:
         if id(thing) in seen:
             continue
         seen.add(id(thing))
-        kind = type(thing)
-        name = f"{kind.__module__}.{kind.__qualname__}"
+        name = named(thing)
         if name.startswith(("ktms.", "sim.")):
             names.add(name)
         if name not in PORTS:
@@ -80,6 +90,7 @@ async def of_production(keyring: Keyring) -> set[str]:
         connections_max=1,
         address_rules=AddressRules(),
         log=LogSettings(log_format=LogFormat.JSON, level="error", fd=2),
+        redis=RedisAt(Secret("redis://127.0.0.1:1/0"), 0.1),
     )
     async with production(nowhere) as real:
         return classes_of(assemble(real.ports, None, GatewaySettings()))
@@ -103,15 +114,44 @@ def test_on_the_wire_a_world_differs_from_production_only_behind_the_fakes(
     keyring: Keyring, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, simulated = asyncio.run(of_production(keyring)), of_a_world(Level.WIRE, monkeypatch)
-    assert real - simulated == set(STANDS_IN.values())
-    assert simulated - real == set(STANDS_IN)
+    assert real - simulated == set(STANDS_IN)
+    assert simulated - real == set(STANDS_IN.values())
 
 
 def test_at_the_ports_only_the_way_to_targets_differs_besides(
     keyring: Keyring, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, simulated = asyncio.run(of_production(keyring)), of_a_world(Level.PORTS, monkeypatch)
-    assert {name for name in simulated - real if name not in STANDS_IN} == {
+    assert simulated - real - set(STANDS_IN.values()) == {
         "ktms.adapters.memory.upstream.MemoryUpstream",
         "sim.fakes.port_target.PortTargets",
     }
+
+
+@pytest.mark.parametrize(
+    ("level", "means"),
+    [
+        (
+            Level.WIRE,
+            {
+                "ktms.adapters.redis.fleet.RedisFleet",
+                "ktms.adapters.redis.fleet_board.RedisFleetBoard",
+                "ktms.adapters.redis.link.RedisLink",
+            },
+        ),
+        (Level.PORTS, {"sim.fakes.fleet_line.FleetLine"}),
+    ],
+)
+def test_what_is_journalled_of_leases_is_done_by_production_on_the_wire(
+    level: Level, means: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[set[str]] = []
+
+    def looked_at(parts: ProcessParts, replica: str) -> tuple[FleetMeans, RedisLink | None]:
+        found, link = fleet_means(parts, replica)
+        made.append({named(one) for one in (found.leases, found.room, found.board, link) if one is not None})
+        return found, link
+
+    monkeypatch.setattr("sim.process.fleet_means", looked_at)
+    World(Seed(1), "wiring", Draft(level=level, runs_s=1.0), NO_EDIT, keep_trace=False).run()
+    assert made == [means]

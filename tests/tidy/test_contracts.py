@@ -31,7 +31,7 @@ PLANTED = {
     "doors-technology": [("ktms.api.planted", "asyncpg"), ("ktms.config.planted", "redis")],
     "doors-apart": [("ktms.api.openai.planted", "ktms.api.health")],
     "adapters-apart": [("ktms.adapters.redis.planted", "ktms.adapters.memory")],
-    "vendors-apart": [("ktms.vendors.openai", "ktms.vendors.local")],
+    "vendors-apart": [("ktms.vendors.openai", "ktms.vendors.ollama")],
     "assembly-blind": [
         ("ktms.app.assemble", "ktms.adapters.memory"),
         ("ktms.app.assemble", "ktms.api.admin_grpc"),

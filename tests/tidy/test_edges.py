@@ -42,7 +42,7 @@ TECHNOLOGY = {
     "ktms/adapters/files/": {"msgspec"},
     "ktms/adapters/memory/": set(),
     "ktms/adapters/postgres/": {"asyncpg", "msgspec"},
-    "ktms/adapters/redis/": {"hiredis", "redis"},
+    "ktms/adapters/redis/": {"hiredis", "msgspec", "redis"},
     "ktms/adapters/system/": set(),
     "ktms/adapters/telemetry/": {"msgspec", "prometheus_client", "structlog"},
     "ktms/adapters/upstream_http/": {"httptools"},

@@ -43,10 +43,17 @@ def vendor(name: str, url: str, *, timeouts: TimeoutSpec | None = None, keys: in
     )
 
 
-def node(name: str, listening: Listening, *, slots: int = 4) -> NodeSpec:
+def node(
+    name: str,
+    listening: Listening,
+    *,
+    slots: int = 4,
+    engine: EngineKind = EngineKind.VLLM,
+    window: int | None = None,
+) -> NodeSpec:
     """Declare a mock vendor as a bare engine of our own."""
-    models = (NodeModelSpec(VENDOR_MODEL),)
-    return NodeSpec(name, listening.url, models, engine=EngineKind.VLLM, slots=slots)
+    models = (NodeModelSpec(VENDOR_MODEL, context_window=window),)
+    return NodeSpec(name, listening.url, models, engine=engine, slots=slots)
 
 
 def catalogue(

@@ -1,12 +1,14 @@
 """The gateway under test: the production assembly on in-memory stores, recording ports and a real upstream leg."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from ktms.adapters.memory.catalogue_store import MemoryCatalogueStore
 from ktms.adapters.memory.change_feed import MemoryChangeFeed
 from ktms.adapters.memory.config_store import MemoryConfigStore
 from ktms.adapters.memory.key_store import MemoryKeyStore
 from ktms.adapters.memory.lease_store import MemoryLeaseStore
+from ktms.adapters.memory.node_registry import MemoryNodeRegistry
 from ktms.adapters.memory.store import MemoryStore
 from ktms.adapters.system.clock import SystemClock
 from ktms.adapters.system.entropy import SystemEntropy
@@ -17,6 +19,7 @@ from ktms.app.assemble import GatewaySettings, Ports, assemble
 from ktms.domain.access.actor import Actor, Role
 from ktms.domain.catalogue import Catalogue
 from ktms.domain.ids import NodeName
+from ktms.domain.snapshot import Reach
 from tests.world.clock import ShiftedClock
 from tests.world.ground import Ground
 from tests.world.recorders import RecordingLedger, RecordingTelemetry
@@ -30,14 +33,19 @@ async def start_gateway(ground: Ground, catalogue: Catalogue, settings: Mapping[
     """Start a gateway; `settings` are members of `GatewaySettings`."""
     store, entropy, ledger, telemetry = MemoryStore(), SystemEntropy(), RecordingLedger(), RecordingTelemetry()
     leases, clock = MemoryLeaseStore(), ShiftedClock(SystemClock())
+    rules = AddressRules(loopback_nodes=True)
     await MemoryConfigStore(store, entropy).apply(catalogue, actor=TEST, prune=False, dry_run=False)
     ports = Ports(
         clock=clock,
         entropy=entropy,
-        upstream=HttpUpstream(UpstreamSettings(), AddressRules(loopback_nodes=True)),
+        upstream=HttpUpstream(UpstreamSettings(), rules),
         leases=leases,
+        room=leases,
+        board=leases,
         catalogue=MemoryCatalogueStore(store),
         keys=MemoryKeyStore(store),
+        nodes=MemoryNodeRegistry(store, entropy, clock),
+        address_refusal=partial(rules.refusal, Reach.NODE),
         changes=MemoryChangeFeed(store),
         ledger=ledger,
         telemetry=telemetry,

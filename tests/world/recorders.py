@@ -65,6 +65,11 @@ class RecordingTelemetry:
     def gauge(self, gauge: Gauge, value: float, label: str = "") -> None:
         """Keep the value of the moment."""
         self.gauges[gauge, label] = value
+        self._watch.changed()
+
+    async def shows(self, gauge: Gauge, value: float, label: str = "") -> None:
+        """Wait until a gauge stands at this value."""
+        await self._watch.until(lambda: self.gauges.get((gauge, label)) == value, f"{gauge.value} is {value}")
 
     def event(self, level: str, name: str, /, **facts: str | float | None) -> None:
         """Keep the line."""

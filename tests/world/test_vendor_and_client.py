@@ -25,7 +25,7 @@ from tests.world.script import (
     stream,
     wait,
 )
-from tests.world.vendor import MockVendor
+from tests.world.vendor import TOKEN_LOOK, MockVendor
 from tests.world.watch import NeverHappened
 from tests.world.world import World
 
@@ -155,17 +155,35 @@ async def test_one_connection_carries_one_request_after_the_other(world: World) 
     assert [request.connection for request in vendor.requests] == [0, 0]
 
 
-async def test_a_probe_uses_up_no_script(world: World) -> None:
+LOOKS = {"list": get("/v1/models"), "token": post("/v1/chat/completions", TOKEN_LOOK)}
+
+
+@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
+async def test_a_look_uses_up_no_script_and_no_number(world: World, look: bytes) -> None:
     vendor = await world.vendor()
     vendor.script(*answer(chat_answer("scripted")))
+    looking = await world.client(vendor.listening)
+    looking.send(look)
+    await looking.head()
+    assert b"vendor-model" in await looking.body()
     client = await world.client(vendor.listening)
-    client.send(get("/v1/models"))
-    await client.head()
-    assert b"vendor-model" in await client.body()
     client.send(ASK)
     await client.head()
     assert await client.body() == chat_answer("scripted")
-    assert (len(vendor.probes), len(vendor.requests)) == (1, 1)
+    assert len(vendor.probes) == 1
+    assert [request.connection for request in vendor.requests] == [0]
+
+
+async def test_a_connection_that_was_looked_through_counts_from_its_first_call_on(world: World) -> None:
+    vendor = await world.vendor()
+    vendor.pages["/v1/models"] = answer(b"[]")
+    vendor.standing(answer(chat_answer("scripted")))
+    looking, calling = [await world.client(vendor.listening) for _ in range(2)]
+    for client, sent in ((looking, get("/v1/models")), (calling, ASK), (looking, ASK)):
+        client.send(sent)
+        await client.head()
+        await client.body()
+    assert [request.connection for request in vendor.requests] == [0, 1]
 
 
 async def test_a_client_that_does_not_read_fills_the_buffers_and_loses_nothing(world: World) -> None:

@@ -1,16 +1,18 @@
 """A vendor, or an engine on a node, that does exactly what a script says and remembers what it saw.
 
-Requests with a body (POST) take the scripts given, one each, in order; then the standing script. GET requests are
-probes: they are answered from `pages` and remembered apart, so that a probe never uses up a script.
+Requests with a body (POST) take the scripts given, one each, in order; then the standing script. Looks (GET
+requests, and those for one token or text) are answered from `pages` and remembered apart, and so are
+connections that nothing else came on: a look never uses up a script, and moves no number.
 """
 
 import asyncio
+import json
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, cast
 
-from tests.world.events import VENDOR_MODEL, compact
+from tests.world.events import VENDOR_MODEL, chat_answer, compact
 from tests.world.ground import Ground, Listening
 from tests.world.http_message import Malformed, MessageHead, MessageReader, SeenRequest
 from tests.world.script import (
@@ -28,6 +30,7 @@ from tests.world.script import (
     Step,
     Wait,
     answer,
+    fin,
     status,
 )
 from tests.world.watch import PATIENCE_S, Watch
@@ -35,13 +38,30 @@ from tests.world.watch import PATIENCE_S, Watch
 CANCELLED_WITHIN_S = 1.0
 """How soon an upstream must be left once its client is gone (api: streaming)."""
 
+TOKEN_LOOK = {
+    "model": VENDOR_MODEL,
+    "messages": [{"role": "user", "content": "Hi"}],
+    "max_tokens": 1,
+    "stream": False,
+}
+"""How the gateway asks a node for one token; its page is named `TOKEN_PAGE`."""
 
-@dataclass(slots=True)
+TEXT_LOOK = {"model": VENDOR_MODEL, "input": "Hi"}
+"""How it asks one that does not chat; it gets the same page."""
+
+TOKEN_PAGE = "one token"
+
+
+@dataclass(slots=True, eq=False)
 class SeenConnection:
-    """One connection as the vendor saw it. `gone_*` tell of the peer's close only, never of the vendor's own."""
+    """One connection as the vendor saw it. `gone_*` tell of the peer's close only, never of the vendor's own.
+
+    `asked`: a call came on it, not only looks.
+    """
 
     index: int
     opened_at: float
+    asked: bool = False
     gone_at: float | None = None
     gone_by: Literal["fin", "rst"] | None = None
     closed_at: float | None = None
@@ -55,7 +75,10 @@ class MockVendor:
         self.requests: list[SeenRequest] = []
         self.probes: list[SeenRequest] = []
         self.connections: list[SeenConnection] = []
-        self.pages: dict[str, Script] = {"/v1/models": answer(_models(VENDOR_MODEL))}
+        self.pages: dict[str, Script] = {
+            "/v1/models": page(_models(VENDOR_MODEL)),
+            TOKEN_PAGE: page(chat_answer("H", completion=1)),
+        }
         self.watch = Watch()
         self.ground = ground
         self._scripts: deque[Script] = deque()
@@ -136,9 +159,10 @@ class MockVendor:
 
     def steps_for(self, request: SeenRequest) -> Sequence[Step]:
         """Remember a request and choose its script; used by the connections."""
-        if request.head.method == "GET":
+        if is_look(request):
             self.probes.append(request)
-            script = self.pages.get(request.head.target, status(404))
+            name = request.head.target if request.head.method == "GET" else TOKEN_PAGE
+            script = self.pages.get(name, status(404))
         else:
             self.requests.append(request)
             self.watch.changed()
@@ -155,10 +179,36 @@ class MockVendor:
         self.watch.changed()
         return seen
 
+    def looked(self, seen: SeenConnection) -> None:
+        """Set a connection apart that nothing but looks came on; used by the connections."""
+        if not seen.asked and seen in self.connections:
+            self.connections.remove(seen)
+            for index, other in enumerate(self.connections):
+                other.index = index
+
+    def asked(self, seen: SeenConnection) -> None:
+        """Count a connection that a call came on; used by the connections."""
+        seen.asked = True
+        if seen not in self.connections:
+            seen.index = len(self.connections)
+            self.connections.append(seen)
+
     def closed(self, connection: "VendorConnection") -> None:
         """Forget a live connection; used by the connections."""
         self._live.discard(connection)
         self.watch.changed()
+
+
+def page(body: bytes) -> tuple[Step, ...]:
+    """Answer a look, and close: no call is to find a connection that a look has used."""
+    return (*answer(body, headers=(("Connection", "close"),)), fin())
+
+
+def is_look(request: SeenRequest) -> bool:
+    """Whether a request is the gateway's own look at a node."""
+    return request.head.method == "GET" or (
+        b'"Hi"' in request.body and json.loads(request.body) in (TOKEN_LOOK, TEXT_LOOK)
+    )
 
 
 def _models(*names: str) -> bytes:
@@ -209,6 +259,11 @@ class VendorConnection(asyncio.Protocol):
         """Hand it to the script."""
         assert self._head is not None
         request = SeenRequest(self._head, b"".join(self._body), self.seen.index, self._vendor.ground.now())
+        if is_look(request):
+            self._vendor.looked(self.seen)
+        else:
+            self._vendor.asked(self.seen)
+            request = replace(request, connection=self.seen.index)
         self._queue.append(request)
         self._watch.changed()
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from ktms.adapters.memory.store import MemoryStore
+from ktms.domain.catalogue_overlay import overlaid
 from ktms.domain.routing.compile import compile_snapshot
 from ktms.domain.snapshot import Snapshot
 
@@ -19,8 +20,8 @@ class MemoryCatalogueStore:
         return self._store.version
 
     async def snapshot(self) -> Snapshot:
-        """Compile the newest version; client keys are no part of a snapshot."""
+        """Compile the newest version with what nodes announced; client keys are no part of a snapshot."""
         self._store.check_here()
         key_ids = {name: tuple(key_id for key_id, _ in keys) for name, keys in self._store.vendor_keys.items()}
-        catalogue = replace(self._store.catalogue, client_keys=())
+        catalogue = overlaid(replace(self._store.catalogue, client_keys=()), self._store.joined())
         return compile_snapshot(catalogue, version=self._store.version, key_ids=key_ids)

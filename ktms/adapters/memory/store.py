@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from ktms.domain.access.actor import Actor
 from ktms.domain.access.client_key import AdminKey, ClientKey
 from ktms.domain.access.secret import Secret
+from ktms.domain.announcement import Announcement
 from ktms.domain.catalogue import DEFAULT_TENANT, Catalogue, ClientKeySpec, TenantSpec
 from ktms.domain.catalogue_plan import StoredKey
 from ktms.domain.ids import KeyId, VendorKeyId
 from ktms.domain.issued_key import issued_key
+from ktms.domain.joined_node import JoinedNode, NodePermit
 from ktms.ports.catalogue import StoreAway
-from ktms.ports.change_feed import News
+from ktms.ports.change_feed import CatalogueChanged, News
 
 NEWS_MAX = 1_000
 """News one listener may leave untaken; beyond it the feed ends, as the real one does."""
@@ -29,6 +31,17 @@ class KeyRow:
     digest: bytes
     spec: ClientKeySpec
     revoked: bool = False
+
+
+@dataclass(slots=True)
+class NodeKeyRow:
+    """One live key of a node, and what came with it; a revoked one is gone. `heard_at` is wall seconds."""
+
+    id: KeyId
+    digest: bytes
+    permit: NodePermit
+    announcement: Announcement | None = None
+    heard_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +62,7 @@ class MemoryStore:
     vendor_keys: dict[str, list[tuple[VendorKeyId, Secret]]] = field(default_factory=dict)
     keys: list[KeyRow] = field(default_factory=list)
     admin_keys: list[AdminKey] = field(default_factory=list)
+    node_keys: list[NodeKeyRow] = field(default_factory=list)
     tenants_ever: dict[str, TenantSpec] = field(default_factory=dict)
     audit: list[AuditEntry] = field(default_factory=list)
     away: bool = False
@@ -82,6 +96,16 @@ class MemoryStore:
         """Give the verified form of a key, with its tenant's limits of now."""
         tenant = self.tenants_ever[row.spec.tenant]
         return issued_key(row.spec, tenant, row.id, row.digest, revoked=row.revoked)
+
+    def joined(self) -> list[JoinedNode]:
+        """Give the nodes that were heard, oldest key first."""
+        return [JoinedNode(row.permit, row.announcement) for row in self.node_keys if row.announcement]
+
+    def move_on(self) -> int:
+        """Count one more version, tell all listeners, and give its number."""
+        self.version += 1
+        self.tell(CatalogueChanged())
+        return self.version
 
     def tell(self, news: News) -> None:
         """Tell all listeners."""

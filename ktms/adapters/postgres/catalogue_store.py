@@ -3,7 +3,9 @@
 from dataclasses import replace
 
 from ktms.adapters.postgres.catalogue_rows import Opener, read_stored
+from ktms.adapters.postgres.node_rows import read_joined
 from ktms.adapters.postgres.pool import Database
+from ktms.domain.catalogue_overlay import overlaid
 from ktms.domain.routing.compile import compile_snapshot
 from ktms.domain.snapshot import Snapshot
 from ktms.ports.secrets import Secrets
@@ -28,7 +30,9 @@ class PostgresCatalogueStore:
             return version
 
     async def snapshot(self) -> Snapshot:
-        """Read and compile the newest version, secrets opened; what cannot be decrypted is left out and reported.
+        """Read and compile the newest version with what nodes announced, secrets opened.
+
+        What cannot be decrypted is left out and reported.
 
         Raises:
             StoreAway: the database did not answer in time.
@@ -36,7 +40,8 @@ class PostgresCatalogueStore:
         """
         async with self._database.transaction("catalogue_snapshot", snapshot=True) as connection:
             stored = await read_stored(connection, self._opener)
+            joined = await read_joined(connection, self._opener)
         # Client keys are verified one by one and are no part of a snapshot: one that names a model that is gone
         # must not keep all others from working.
-        catalogue = replace(stored.catalogue, client_keys=())
+        catalogue = overlaid(replace(stored.catalogue, client_keys=()), joined)
         return compile_snapshot(catalogue, version=stored.version, key_ids=stored.key_ids)

@@ -12,11 +12,11 @@ import asyncpg
 
 from ktms.adapters.postgres.audit import write_audit
 from ktms.adapters.postgres.catalogue_rows import Opener, Stored, lock_catalogue, read_stored
+from ktms.adapters.postgres.catalogue_version import move_on
 from ktms.adapters.postgres.catalogue_writing import save_catalogue
 from ktms.adapters.postgres.change_details import details_of
 from ktms.adapters.postgres.encryption_state import writable_key_id
 from ktms.adapters.postgres.key_writing import insert_client_key, revoke_client_key, update_client_key
-from ktms.adapters.postgres.news import tell_catalogue_changed
 from ktms.adapters.postgres.pool import Database
 from ktms.adapters.postgres.secret_writing import SecretWriter
 from ktms.domain.access.actor import Actor
@@ -89,13 +89,9 @@ class PostgresConfigStore:
         await save_catalogue(connection, self._entropy, plan.merged)
         await self._write_secrets(connection, plan, stored, primary)
         made = await self._write_client_keys(connection, plan)
-        version += 1
-        await connection.execute(
-            "update catalogue_version set version = $1, changed_at = now() where id = 1", version
-        )
+        version = await move_on(connection, version)
         details = details_of(plan, stored.catalogue)
         await write_audit(connection, self._entropy, actor, "apply", "catalogue", details, version)
-        await tell_catalogue_changed(connection, version)
         return Applied(version, plan.changes, made)
 
     async def _write_secrets(

@@ -1,6 +1,6 @@
 """A probe that tells whether Redis answers: for start-up, readiness and the gauge of dependencies.
 
-Not here: leases and counters, which have their own bounded client.
+Not here: leases and waiters, which have their own bounded client (`link.py`).
 """
 
 import asyncio
@@ -9,6 +9,8 @@ from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
+
+from ktms.adapters.redis.line import plain_url
 
 
 class RedisAway(Exception):
@@ -20,7 +22,7 @@ class RedisProbe:
 
     def __init__(self, url: str, timeout_s: float) -> None:
         self._client = Redis.from_url(
-            url,
+            plain_url(url),
             socket_timeout=timeout_s,
             socket_connect_timeout=timeout_s,
             retry=Retry(NoBackoff(), 0),  # whoever asks decides when to ask again

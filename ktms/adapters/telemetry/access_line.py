@@ -39,6 +39,7 @@ class _Line(msgspec.Struct, omit_defaults=True):
     total_ms: float
     upstream_ms: float
     queue_ms: float
+    forecast_ms: float | None = None
     first_token_ms: float | None = None
     code: str | None = None
     key: str | None = None
@@ -87,6 +88,7 @@ class _JsonFormat:
             total_ms=_ms(record.total_s),
             upstream_ms=_ms(record.upstream_s),
             queue_ms=_ms(record.queue_s),
+            forecast_ms=None if record.forecast_s is None else _ms(record.forecast_s),
             first_token_ms=None if first_s is None else _ms(first_s),
             code=record.code,
             key=record.key_id,

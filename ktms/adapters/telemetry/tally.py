@@ -20,6 +20,13 @@ _GAUGES = {
     Gauge.SNAPSHOT_VERSION: ("ktms_snapshot_version", "Version of the configuration in force", None),
     Gauge.SNAPSHOT_AGE_S: ("ktms_snapshot_age_seconds", "Time since the snapshot was last confirmed", None),
     Gauge.NODE_SLOTS_BUSY: ("ktms_node_slots_busy", "Slots of the node in use, as last seen", "node"),
+    Gauge.NODE_HEALTH: ("ktms_node_health", "0 healthy, 1 suspect, 2 down", "node"),
+    Gauge.QUEUE_WAITING: ("ktms_queue_waiting", "Calls waiting for a slot, on all replicas", "model"),
+    Gauge.QUEUE_FORECAST_ERROR: (
+        "ktms_queue_forecast_error_ratio",
+        "Mean of |forecast - actual| / actual over recent waits",
+        "model",
+    ),
     Gauge.LOOP_LAG_S: ("ktms_loop_lag_seconds", "How late the event loop runs its timers", None),
 }
 assert set(_GAUGES) == set(Gauge), "every gauge has a name"
@@ -44,6 +51,7 @@ class Tally:
             "time_to_first_token", "Until the first visible token", ("model", "vendor")
         )
         self.queue_s = _histogram("queue_duration", "Waiting for a slot", ("model",))
+        self.forecast_s = _histogram("queue_forecast", "What waits for a slot were expected to take", ("model",))
         self.overhead_s = Histograms(
             "ktms_overhead_seconds", "Calls less their queue and upstream", (), OVERHEAD_BOUNDS_S
         )
@@ -64,7 +72,8 @@ class Tally:
     @property
     def histograms(self) -> tuple[Histograms, ...]:
         """All histograms, in the order shown."""
-        return (self.request_s, self.upstream_s, self.first_token_s, self.queue_s, self.overhead_s)
+        waits = (self.queue_s, self.forecast_s)
+        return (self.request_s, self.upstream_s, self.first_token_s, *waits, self.overhead_s)
 
     @property
     def gauges(self) -> tuple[Gauges, ...]:
@@ -97,6 +106,8 @@ class Tally:
             self.first_token_s.observe((model, vendor), record.first_token_s)
         if record.queue_s > 0:
             self.queue_s.observe((model,), record.queue_s)
+        if record.forecast_s is not None:
+            self.forecast_s.observe((model,), record.forecast_s)
         if record.prompt_tokens or record.completion_tokens:
             self.tokens.add(("prompt",), record.prompt_tokens)
             self.tokens.add(("completion",), record.completion_tokens)

@@ -13,12 +13,13 @@ from google.protobuf.message import DecodeError
 
 from ktms.api.admin_grpc.document import DocumentInvalid
 from ktms.api.admin_grpc.messages import MessageInvalid
+from ktms.api.admin_grpc.method import Method, NotFound
 from ktms.api.admin_grpc.rights import NO_VALID_KEY, ROLE_NEEDED, Metadata, authenticate
-from ktms.api.admin_grpc.service import Method, NotFound
 from ktms.domain.access.actor import Actor
 from ktms.domain.catalogue_rules import CatalogueInvalid
 from ktms.ports.catalogue import StoreAway
 from ktms.ports.key_admin import KeyAdmin, NameTaken, UnknownTenant
+from ktms.ports.node_registry import NodeKeyTaken
 from ktms.ports.telemetry import Telemetry
 
 RPC_TIMEOUT_S = 30.0
@@ -97,6 +98,7 @@ _FIXED: tuple[tuple[type[Exception], grpc.StatusCode, str], ...] = (
     (StoreAway, grpc.StatusCode.UNAVAILABLE, "the database is away; nothing was changed"),
     (DecodeError, grpc.StatusCode.INVALID_ARGUMENT, "the request is no message of this method"),
     (NameTaken, grpc.StatusCode.ALREADY_EXISTS, "a live client key has this name"),
+    (NodeKeyTaken, grpc.StatusCode.ALREADY_EXISTS, "this node has a live key: revoke it first"),
     (UnknownTenant, grpc.StatusCode.NOT_FOUND, "this tenant does not exist"),
     (TimeoutError, grpc.StatusCode.DEADLINE_EXCEEDED, "not done in time; it may or may not have taken effect"),
 )

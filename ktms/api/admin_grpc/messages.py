@@ -49,9 +49,9 @@ def spec_of(request: admin_pb2.CreateClientKeyRequest) -> ClientKeySpec:
         name=request.name,
         tenant=request.tenant or DEFAULT_TENANT,
         models=tuple(request.models) or None,
-        placements=tuple(_placement(each, "placements") for each in request.placements) or None,
+        placements=tuple(placement_of(each, "placements") for each in request.placements) or None,
         allowed_regions=tuple(request.allowed_regions) or None,
-        placement=_placement(request.placement, "placement") if request.placement else None,
+        placement=placement_of(request.placement, "placement") if request.placement else None,
         placement_lock=request.placement_lock,
         tier=request.tier or None,
         interactive=request.interactive,
@@ -125,7 +125,12 @@ def placement_name(number: int) -> str:
     return _PLACEMENT_OF[number].value if number in _PLACEMENT_OF else ""
 
 
-def _placement(number: int, field: str) -> Placement:
+def placement_of(number: int, field: str) -> Placement:
+    """Read a placement.
+
+    Raises:
+        MessageInvalid: there is none of this number.
+    """
     if number not in _PLACEMENT_OF:
         raise MessageInvalid(f"{field}: unknown placement {number}")
     return _PLACEMENT_OF[number]

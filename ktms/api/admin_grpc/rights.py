@@ -17,6 +17,15 @@ ROLE_NEEDED = {
     "ListClientKeys": Role.VIEWER,
     "RevokeClientKey": Role.OPERATOR,
     "GetVersion": Role.VIEWER,
+    "IssueNodeKey": Role.OPERATOR,
+    "RevokeNodeKey": Role.OPERATOR,
+    "ListNodes": Role.VIEWER,
+    "SetNodeEnabled": Role.OPERATOR,
+    "GetPolicy": Role.VIEWER,
+    "SetPolicy": Role.OPERATOR,
+    "ListModels": Role.VIEWER,
+    "ListChains": Role.VIEWER,
+    "GetFleet": Role.VIEWER,
 }
 
 NO_VALID_KEY = "no valid admin key: send the metadata `authorization: Bearer ktms_adm_…`"

@@ -16,12 +16,11 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from ktms.api.admin_grpc.door import Door, Refused
 from ktms.api.admin_grpc.exposure import Refused as ExposureRefused
 from ktms.api.admin_grpc.exposure import Warned, exposure
+from ktms.api.admin_grpc.method import Method
 from ktms.api.admin_grpc.rights import ROLE_NEEDED
-from ktms.api.admin_grpc.service import AdminService, Method, Versions
+from ktms.api.admin_grpc.service import AdminPorts, AdminService
 from ktms.api.admin_grpc.tls import server_credentials
 from ktms.api.admin_grpc.wire import MESSAGE_MAX_BYTES, SERVICE
-from ktms.ports.config_store import ConfigStore
-from ktms.ports.key_admin import KeyAdmin
 from ktms.ports.telemetry import Telemetry
 
 Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
@@ -70,17 +69,15 @@ class AdminServer:
     def __init__(
         self,
         listen: Listen,
+        ports: AdminPorts,
         *,
-        config: ConfigStore,
-        keys: KeyAdmin,
-        versions: Versions,
         telemetry: Telemetry,
         server_version: str,
     ) -> None:
         self._listen = listen
         self._telemetry = telemetry
-        self._door = Door(keys, telemetry)
-        self._service = AdminService(config, keys, versions, server_version)
+        self._door = Door(ports.keys, telemetry)
+        self._service = AdminService(ports, server_version)
         self._server: grpc.aio.Server | None = None
         self._health = health.aio.HealthServicer()
         self.port = 0

@@ -6,24 +6,25 @@ Not here: roles (`rights.py`), statuses and deadlines (`door.py`).
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
-
-from google.protobuf.message import Message
+from typing import Protocol
 
 from ktms.api.admin_grpc.document import decode_catalogue, encode_catalogue
 from ktms.api.admin_grpc.gen import admin_pb2
 from ktms.api.admin_grpc.messages import change_message, key_message, spec_of
+from ktms.api.admin_grpc.method import Method, NotFound, method
+from ktms.api.admin_grpc.node_service import NodeService
 from ktms.domain.access.actor import Actor
+from ktms.domain.capacity.fleet_status import FleetStatus
 from ktms.domain.catalogue import Catalogue
 from ktms.domain.catalogue_rules import CatalogueInvalid, warnings
 from ktms.domain.complaint import Complaint
 from ktms.domain.ids import KeyId
 from ktms.ports.config_store import ConfigStore
 from ktms.ports.key_admin import KeyAdmin
-
-Request = TypeVar("Request", bound=Message)
+from ktms.ports.node_registry import NodeRegistry
+from ktms.ports.policy_store import PolicyStore
 
 PAGE_SIZE = 500
 """Keys per page where the caller names no number: far below what one message carries."""
@@ -48,36 +49,38 @@ class Versions(Protocol):
         ...
 
 
-class NotFound(Exception):
-    """What the request names does not exist; the message says what."""
-
-
 @dataclass(frozen=True, slots=True)
-class Method:
-    """One method: the class of its request, and what it does."""
+class AdminPorts:
+    """What the admin plane needs of the world. `fleet` gives this replica's live view of the nodes."""
 
-    request: type[Message]
-    answer: Callable[[Message, Actor], Awaitable[Message]]
+    config: ConfigStore
+    keys: KeyAdmin
+    versions: Versions
+    nodes: NodeRegistry
+    policies: PolicyStore
+    fleet: Callable[[], FleetStatus]
 
 
 class AdminService:
-    """The methods, over the ports."""
+    """The methods, over the ports; those about nodes stand in `node_service.py`."""
 
-    def __init__(self, config: ConfigStore, keys: KeyAdmin, versions: Versions, server_version: str) -> None:
-        self._config = config
-        self._keys = keys
-        self._versions = versions
+    def __init__(self, ports: AdminPorts, server_version: str) -> None:
+        self._config = ports.config
+        self._keys = ports.keys
+        self._versions = ports.versions
+        self._about_nodes = NodeService(ports.config, ports.nodes, ports.policies, ports.fleet)
         self._server_version = server_version
 
     def methods(self) -> Mapping[str, Method]:
         """Give all methods by the names of the protocol."""
         return {
-            "ApplyConfig": _method(admin_pb2.ApplyConfigRequest, self.apply_config),
-            "ExportConfig": _method(admin_pb2.ExportConfigRequest, self.export_config),
-            "CreateClientKey": _method(admin_pb2.CreateClientKeyRequest, self.create_client_key),
-            "ListClientKeys": _method(admin_pb2.ListClientKeysRequest, self.list_client_keys),
-            "RevokeClientKey": _method(admin_pb2.RevokeClientKeyRequest, self.revoke_client_key),
-            "GetVersion": _method(admin_pb2.GetVersionRequest, self.get_version),
+            "ApplyConfig": method(admin_pb2.ApplyConfigRequest, self.apply_config),
+            "ExportConfig": method(admin_pb2.ExportConfigRequest, self.export_config),
+            "CreateClientKey": method(admin_pb2.CreateClientKeyRequest, self.create_client_key),
+            "ListClientKeys": method(admin_pb2.ListClientKeysRequest, self.list_client_keys),
+            "RevokeClientKey": method(admin_pb2.RevokeClientKeyRequest, self.revoke_client_key),
+            "GetVersion": method(admin_pb2.GetVersionRequest, self.get_version),
+            **self._about_nodes.methods(),
         }
 
     async def apply_config(
@@ -155,11 +158,3 @@ def _position_after(token: str, ids: list[KeyId]) -> int:
     if token not in ids:
         raise NotFound("page_token: no client key has this id")
     return ids.index(KeyId(token)) + 1
-
-
-def _method(request: type[Request], answer: Callable[[Request, Actor], Awaitable[Message]]) -> Method:
-    async def answered(message: Message, actor: Actor) -> Message:
-        assert isinstance(message, request), "the door parses with the class named here"
-        return await answer(message, actor)
-
-    return Method(request, answered)

@@ -2,8 +2,12 @@
 
 import click
 
+from ktms.app.cli.chains import chains
 from ktms.app.cli.example import example
 from ktms.app.cli.keys import keys
+from ktms.app.cli.models import models
+from ktms.app.cli.nodes import nodes
+from ktms.app.cli.policy import policy
 from ktms.app.cli.served_version import served_version
 
 
@@ -16,4 +20,8 @@ def admin() -> None:
 
 
 admin.add_command(keys)
+admin.add_command(nodes)
+admin.add_command(models)
+admin.add_command(chains)
+admin.add_command(policy)
 admin.add_command(served_version)

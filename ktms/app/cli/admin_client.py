@@ -50,6 +50,11 @@ class AdminClient:
         )
         self._stub = AdminServiceStub(self._channel)
 
+    @property
+    def address(self) -> str:
+        """Where the gateway is asked."""
+        return self._address
+
     def __enter__(self) -> Self:
         return self
 
@@ -90,6 +95,43 @@ class AdminClient:
     def version(self) -> admin_pb2.GetVersionResponse:
         """Tell which release serves."""
         return self._call(self._stub.GetVersion, admin_pb2.GetVersionRequest())
+
+    def issue_node_key(self, request: admin_pb2.IssueNodeKeyRequest) -> admin_pb2.IssueNodeKeyResponse:
+        """Make the key of a node."""
+        return self._call(self._stub.IssueNodeKey, request)
+
+    def revoke_node_key(self, name: str) -> None:
+        """Revoke the key of a node."""
+        self._call(self._stub.RevokeNodeKey, admin_pb2.RevokeNodeKeyRequest(name=name))
+
+    def nodes(self) -> list[admin_pb2.Node]:
+        """Give all nodes."""
+        return list(self._call(self._stub.ListNodes, admin_pb2.ListNodesRequest()).nodes)
+
+    def switch_node(self, name: str, *, enabled: bool) -> None:
+        """Switch a node on or off."""
+        request = admin_pb2.SetNodeEnabledRequest(name=name, enabled=enabled)
+        self._call(self._stub.SetNodeEnabled, request)
+
+    def policy(self) -> admin_pb2.GetPolicyResponse:
+        """Give the policy."""
+        return self._call(self._stub.GetPolicy, admin_pb2.GetPolicyRequest())
+
+    def set_policy(self, request: admin_pb2.SetPolicyRequest) -> admin_pb2.SetPolicyResponse:
+        """Change settings of the policy."""
+        return self._call(self._stub.SetPolicy, request)
+
+    def models(self) -> list[admin_pb2.Model]:
+        """Give all models."""
+        return list(self._call(self._stub.ListModels, admin_pb2.ListModelsRequest()).models)
+
+    def chains(self) -> list[admin_pb2.Chain]:
+        """Give all chains."""
+        return list(self._call(self._stub.ListChains, admin_pb2.ListChainsRequest()).chains)
+
+    def fleet(self) -> admin_pb2.GetFleetResponse:
+        """Give the live view of the replica that answers."""
+        return self._call(self._stub.GetFleet, admin_pb2.GetFleetRequest())
 
     def _call(self, method: Callable[..., Response], request: object) -> Response:
         metadata = (("authorization", f"Bearer {self._key.reveal()}"),)

@@ -63,6 +63,12 @@ def _admin() -> click.Command:
     return admin
 
 
+def _top() -> click.Command:
+    from ktms.app.cli.top import top  # noqa: PLC0415 - see the head of this file
+
+    return top
+
+
 def _completion() -> click.Command:
     from ktms.app.cli.completion import completion  # noqa: PLC0415 - see the head of this file
 
@@ -82,6 +88,7 @@ COMMANDS = {
     "apply": Entry("Make a gateway what a file declares.", "server", _apply),
     "export": Entry("Print the stored configuration as YAML.", "server", _export),
     "admin": Entry("Administer a running gateway.", "server", _admin),
+    "top": Entry("Watch nodes and queues of a running gateway.", "server", _top),
     "completion": Entry("Print the completion script of a shell.", "server", _completion),
     "version": Entry("Print which release is installed here.", "server", _version),
 }

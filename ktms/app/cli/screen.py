@@ -6,10 +6,12 @@ can neither colour nor move the cursor.
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 import click
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
@@ -43,6 +45,28 @@ def put_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     for row in rows:
         table.add_row(*(clean(cell) for cell in row))
     _console(stderr=False).print(table)
+
+
+def put_view(view: RenderableType) -> None:
+    """Write something made of tables and texts, which were cleaned by who made it, to standard output."""
+    _console(stderr=False).print(view)
+
+
+def is_terminal() -> bool:
+    """Whether a person looks at standard output."""
+    return sys.stdout.isatty()
+
+
+def has_blocks() -> bool:
+    """Whether standard output can carry block characters."""
+    return (sys.stdout.encoding or "").lower().startswith("utf")
+
+
+@contextmanager
+def watched() -> Iterator[Callable[[RenderableType], None]]:
+    """Take over the terminal while the block runs; gives the function that shows the next view on it."""
+    with Live(console=_console(stderr=False), screen=True, auto_refresh=False) as live:
+        yield lambda view: live.update(view, refresh=True)
 
 
 def clean(text: str, style: str = "") -> Text:

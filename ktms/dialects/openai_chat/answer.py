@@ -9,10 +9,12 @@ from dataclasses import dataclass
 import msgspec
 
 from ktms.dialects.json import BadJson, Members, as_json, decoded, is_empty, splice
-from ktms.dialects.openai_chat.chunk import text_bytes_of
+from ktms.dialects.openai_chat.chunk import name_told, text_bytes_of
+from ktms.dialects.openai_chat.timings import read_timings
 from ktms.dialects.openai_chat.usage import read_usage
 from ktms.dialects.openai_chat.vendor_error import WireError, error_among, error_of_body
 from ktms.domain.call import Route
+from ktms.domain.capacity.speed import EngineTimings
 from ktms.domain.conversation.usage import Usage
 
 
@@ -24,7 +26,8 @@ class BadAnswer(Exception):
 class WholeAnswer:
     """`finished`: there is a choice and each has its finish reason (embeddings: there is `data`).
 
-    `text_bytes` is about how much text it holds, found out only where the vendor gave no usage.
+    `text_bytes` is about how much text it holds, found out only where the vendor gave no usage. `model_told` is
+    the name the upstream gave itself, `timings` its own clock (llama.cpp).
     """
 
     body: bytes
@@ -32,6 +35,8 @@ class WholeAnswer:
     error: WireError | None
     finished: bool
     text_bytes: int = 0
+    model_told: str | None = None
+    timings: EngineTimings | None = None
 
 
 class _Choice(msgspec.Struct, gc=False):
@@ -57,9 +62,13 @@ def read_answer(body: bytes, *, public_model: str, route: Route) -> WholeAnswer:
     text_bytes = text_bytes_of(members.get("choices") or b"") if usage is None else 0
     finished = "data" in members if route is Route.EMBEDDINGS else _finished(members)
     model = members.span("model")
+    model_told = None
     if model is not None:
+        model_told = name_told(body[model.start : model.end])
         body = splice(body, [(model.start, model.end, as_json(public_model))])
-    return WholeAnswer(body, usage, error, finished, text_bytes)
+    raw_timings = members.get("timings")
+    timings = None if raw_timings is None else read_timings(raw_timings)
+    return WholeAnswer(body, usage, error, finished, text_bytes, model_told, timings)
 
 
 def read_error(body: bytes) -> WireError:

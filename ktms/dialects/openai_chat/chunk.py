@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ktms.dialects.json import Members, Span, decoded, is_empty
+from ktms.dialects.json import BadJson, Members, Span, decoded, is_empty
 from ktms.dialects.openai_chat.vendor_error import WireError, error_among
 
 TEXT_NAMES = (b"content", b"text", b"reasoning_content", b"reasoning", b"thinking", b"refusal", b"arguments")
@@ -18,6 +18,9 @@ TEXT_NAMES = (b"content", b"text", b"reasoning_content", b"reasoning", b"thinkin
 STRING_BODY = rb'[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+'
 """Inside of a JSON string; control characters must be escaped there (RFC 8259, 7)."""
 
+MAX_NAME_CHARS = 256
+"""So much is kept of a model's name: a file's path fits, and no engine has longer names."""
+
 _TEXTS = re.compile(
     rb'(?<!\\)"(?:' + b"|".join(TEXT_NAMES) + rb')"[ \t\r\n]*+:[ \t\r\n]*+"(' + STRING_BODY + rb')"'
 )
@@ -25,7 +28,7 @@ _NULL = msgspec.Raw(b"null")
 
 
 class Chunk(NamedTuple):
-    """`text_bytes` is about what the chunk adds to the answer; `usage` is JSON text, not read yet.
+    """`text_bytes` is about what the chunk adds to the answer; `usage` and `timings` are JSON text, not read yet.
 
     `indexes` are the choices it is about, `finished` those of them that end with it.
     """
@@ -37,6 +40,7 @@ class Chunk(NamedTuple):
     finished: tuple[int, ...]
     usage: bytes | None
     error: WireError | None
+    timings: bytes | None = None
 
     @property
     def only_usage(self) -> bool:
@@ -53,6 +57,7 @@ class _Choice(msgspec.Struct, gc=False):
 
 _choices = msgspec.json.Decoder(list[_Choice]).decode
 _delta = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_string = msgspec.json.Decoder(str).decode
 
 
 def read_chunk(payload: bytes, *, legacy: bool) -> Chunk:
@@ -62,9 +67,6 @@ def read_chunk(payload: bytes, *, legacy: bool) -> Chunk:
         BadJson: not a JSON object.
     """
     members = Members(payload)
-    usage = members.get("usage")
-    if usage is not None and (is_empty(usage) or not usage.startswith(b"{")):
-        usage = None
     visible = False
     text_bytes = 0
     indexes: list[int] = []
@@ -78,8 +80,24 @@ def read_chunk(payload: bytes, *, legacy: bool) -> Chunk:
             shown = True
             finished.append(index)
         visible = visible or shown
-    error = error_among(members, payload)
-    return Chunk(members.span("model"), visible, text_bytes, tuple(indexes), tuple(finished), usage, error)
+    return Chunk(
+        members.span("model"),
+        visible,
+        text_bytes,
+        tuple(indexes),
+        tuple(finished),
+        _filled(members, "usage"),
+        error_among(members, payload),
+        _filled(members, "timings"),
+    )
+
+
+def name_told(raw: bytes) -> str | None:
+    """Read the value of a `model` member; None where it is no text or says nothing (Azure's first chunk)."""
+    try:
+        return decoded(_string, raw)[:MAX_NAME_CHARS] or None
+    except (msgspec.ValidationError, BadJson):
+        return None
 
 
 def string_bytes(raw: bytes) -> int:
@@ -93,6 +111,12 @@ def string_bytes(raw: bytes) -> int:
 def text_bytes_of(raw: bytes) -> int:
     """About how many bytes of generated text stand in a JSON value, at any depth."""
     return sum(string_bytes(text[1]) for text in _TEXTS.finditer(raw))
+
+
+def _filled(members: Members, name: str) -> bytes | None:
+    """JSON text of a member that is an object and not empty."""
+    raw = members.get(name)
+    return None if raw is None or not raw.startswith(b"{") or is_empty(raw) else raw
 
 
 def _choices_of(members: Members) -> list[_Choice]:

@@ -111,6 +111,8 @@ def learn(event: bytes, at: int, chunk: Chunk, *, legacy: bool, model: bytes) ->
     """
     if len(event) > MAX_FRAME_BYTES or chunk.finished or chunk.error is not None or not chunk.text_bytes:
         return None
+    if chunk.timings is not None:  # the last ones count, and they never come twice
+        return None
     holes = _holes_of(event, at, chunk)
     texts = sum(kind is _Kind.TEXT for _, _, kind in holes)
     usages = sum(kind is _Kind.USAGE for _, _, kind in holes)

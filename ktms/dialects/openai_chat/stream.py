@@ -10,12 +10,14 @@ from all this, keep-alives and the end mark sent to the client (engine).
 import re
 
 from ktms.dialects.json import BadJson, as_json, splice
-from ktms.dialects.openai_chat.chunk import Chunk, read_chunk
+from ktms.dialects.openai_chat.chunk import Chunk, name_told, read_chunk
 from ktms.dialects.openai_chat.frame import Frame, learn
+from ktms.dialects.openai_chat.timings import read_timings
 from ktms.dialects.openai_chat.usage import read_usage
 from ktms.dialects.openai_chat.vendor_error import WireError, error_of_body
 from ktms.dialects.sse import MAX_EVENT_BYTES, EventCutter, EventTooLarge, field_of, lines_of, split_events
 from ktms.domain.call import Route
+from ktms.domain.capacity.speed import EngineTimings
 from ktms.domain.conversation.usage import Usage
 
 DONE = b"data: [DONE]\n\n"
@@ -39,7 +41,8 @@ class StreamObserver:
 
     `visible`: something the client can see has come; `visible_events`, `content_bytes`: how much, where a vendor
     gives no usage. `finished`: each choice has its finish reason. `done`: the end mark came. `error`, `malformed`,
-    `too_large`: the stream is broken, and why.
+    `too_large`: the stream is broken, and why. `model_told`: the first name the upstream gave itself, known when
+    the event that has it comes out.
     """
 
     __slots__ = (
@@ -52,6 +55,7 @@ class StreamObserver:
         "_legacy",
         "_lessons",
         "_model",
+        "_raw_timings",
         "_raw_usage",
         "_seen",
         "_visible_parsed",
@@ -59,6 +63,7 @@ class StreamObserver:
         "done",
         "error",
         "malformed",
+        "model_told",
         "too_large",
         "visible",
     )
@@ -82,6 +87,7 @@ class StreamObserver:
         self._fits = 0  # visible events that needed no parse
         self._visible_parsed = 0
         self._raw_usage: bytes | None = None
+        self._raw_timings: bytes | None = None
         self._seen: set[int] = set()
         self._finished: set[int] = set()
         self.visible = False
@@ -90,6 +96,7 @@ class StreamObserver:
         self.error: WireError | None = None
         self.malformed = False
         self.too_large = False
+        self.model_told: str | None = None
 
     @property
     def finished(self) -> bool:
@@ -105,6 +112,11 @@ class StreamObserver:
     def usage(self) -> Usage | None:
         """The vendor's own counts; the last ones win, never a sum (P13)."""
         return None if self._raw_usage is None else read_usage(self._raw_usage)
+
+    @property
+    def timings(self) -> EngineTimings | None:
+        """The engine's own clock: that of the last chunk that has it."""
+        return None if self._raw_timings is None else read_timings(self._raw_timings)
 
     def feed(self, data: bytes) -> bytes:
         """Take what has come; the whole events that the client is to get now, edited; empty if there is none."""
@@ -175,6 +187,8 @@ class StreamObserver:
             self.error = chunk.error
             return b""
         self._note(chunk)
+        if self.model_told is None and chunk.model is not None:
+            self.model_told = name_told(lines.payload[chunk.model.start : chunk.model.end])
         if chunk.only_usage and not self._asked:
             return b""
         if lines.payload_at is not None:
@@ -188,6 +202,8 @@ class StreamObserver:
         self._finished.update(chunk.finished)
         if chunk.usage is not None:
             self._raw_usage = chunk.usage
+        if chunk.timings is not None:
+            self._raw_timings = chunk.timings
         if chunk.visible:
             self.visible = True
             self._visible_parsed += 1

@@ -1,13 +1,17 @@
 """Which of our machines serves which model, and with how large a window.
 
 Names are the engine's own, compared exactly, but for one thing: `x` and `x:latest` are the same (Ollama's default
-tag, which its listings spell out and its users leave out).
+tag, which its listings spell out and its users leave out). Only what an answer tells is compared more generously.
 """
+
+from collections.abc import Collection
 
 from ktms.domain.ids import VendorModel
 from ktms.domain.snapshot import Node
 
 DEFAULT_TAG = ":latest"
+DEFAULT_HOST = "registry.ollama.ai/"
+DEFAULT_NAMESPACE = "library/"
 
 
 def with_tag(name: str) -> str:
@@ -27,3 +31,21 @@ def window_on(node: Node, vendor_model: VendorModel) -> int | None:
     """Tokens per slot of a model on a node; None when unknown."""
     name = name_on(node, vendor_model)
     return None if name is None else node.windows[name]
+
+
+def same_model(asked: str, told: str) -> bool:
+    """Whether the name in an answer stands for the model that was asked for (N27).
+
+    As Ollama compares names: host, namespace and tag have defaults, and case says nothing. Other engines give
+    names back as they are, and none serves two that differ only in these.
+    """
+    return asked == told or _in_full(asked) == _in_full(told)
+
+
+def _in_full(name: str) -> str:
+    return with_tag(name.casefold()).removeprefix(DEFAULT_HOST).removeprefix(DEFAULT_NAMESPACE)
+
+
+def is_other_model(told: str, expected: Collection[VendorModel]) -> bool:
+    """Whether an answer names none of the models that were expected; where none is, anything may answer."""
+    return bool(expected) and not any(same_model(name, told) for name in expected)

@@ -5,6 +5,7 @@ dialled or looked up. Not here: which rules a catalogue must keep (`catalogue_ru
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from ktms.domain.capacity.serving import name_on
@@ -97,6 +98,14 @@ def _origin(text: str, reach: Reach) -> Origin:
 
 def _model(model: ModelSpec, vendors: Mapping[str, Vendor], nodes: tuple[Node, ...]) -> Model:
     regions = model.allowed_regions
+    local = tuple(
+        _local_target(VendorModel(target.model), nodes) for target in model.targets if target.vendor == LOCAL
+    )
+    cloud = tuple(
+        _cloud_target(vendors[target.vendor], VendorModel(target.model), target.weight, model.timeouts)
+        for target in model.targets
+        if target.vendor != LOCAL
+    )
     return Model(
         name=ModelName(model.name),
         context_window=model.context_window,
@@ -107,14 +116,9 @@ def _model(model: ModelSpec, vendors: Mapping[str, Vendor], nodes: tuple[Node, .
         cache_ttl_s=model.cache_ttl_s,
         allowed_regions=None if regions is None else frozenset(Region(region) for region in regions),
         timeouts=model.timeouts,
-        local=tuple(
-            _local_target(VendorModel(target.model), nodes) for target in model.targets if target.vendor == LOCAL
-        ),
-        cloud=tuple(
-            _cloud_target(vendors[target.vendor], VendorModel(target.model), target.weight, model.timeouts)
-            for target in model.targets
-            if target.vendor != LOCAL
-        ),
+        local=local,
+        cloud=cloud,
+        stand_ins=_stand_ins(local, cloud),
     )
 
 
@@ -132,6 +136,22 @@ def _cloud_target(
         weight=weight,
         timeouts=overridden(vendor.timeouts, timeouts),
     )
+
+
+def _stand_ins(
+    local: tuple[LocalTarget, ...], cloud: tuple[CloudTarget, ...]
+) -> Mapping[VendorModel, tuple[CloudTarget, ...]]:
+    """Give the cloud targets by each vendor model that a node names in their place; equal ones become one."""
+    named = {node.cloud_model: None for target in local for node in target.nodes}
+    found: dict[VendorModel, tuple[CloudTarget, ...]] = {}
+    for name in named:
+        if name is not None:
+            once: dict[str, CloudTarget] = {}
+            for target in cloud:
+                stand_in = replace(target, id=f"{target.vendor.name}/{name}", vendor_model=name)
+                once.setdefault(stand_in.id, stand_in)
+            found[name] = tuple(once.values())
+    return MappingProxyType(found)
 
 
 def _chain(chain: ChainSpec, by_name: Mapping[str, Model]) -> Chain:

@@ -7,10 +7,17 @@ problem a call ends with when several targets failed (engine), the HTTP status o
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from ktms.domain.errors import ErrorCode, ErrorType, Problem, problem
+from ktms.domain.routing.engine_words import (
+    is_busy,
+    is_generation_failed,
+    is_loading,
+    is_too_long,
+    may_be_too_long,
+)
 from ktms.domain.routing.scrub import SHOWN_MAX_CHARS, scrub
 
 
@@ -29,6 +36,8 @@ class FailureKind(Enum):
     TOO_LARGE = "too_large"
     ENCODED = "encoded"  # compressed although identity was asked for
     ADDRESS_REFUSED = "address_refused"  # our address guard said no
+    WRONG_MODEL = "wrong_model"  # a node answered as another model than was asked (FN5)
+    TRUNCATED = "truncated"  # a node shortened the prompt in silence (N24)
 
     @property
     def is_timeout(self) -> bool:
@@ -73,6 +82,8 @@ class Verdict:
 
     `ends_call`: no other target is asked, the client gets `problem`; else `problem` is what it gets if no target
     is left. `breaker_counts`: the origin itself is at fault. `word` stands for it in `X-KTMS-Attempts`.
+    `busy`: a node that is full although a slot looked free; that was no attempt. `loading`: a node whose model is
+    not in memory yet. Both are alive, and neither is worse for it.
     """
 
     ends_call: bool
@@ -80,6 +91,8 @@ class Verdict:
     rest: Rest
     problem: Problem
     word: str
+    busy: bool = False
+    loading: bool = False
 
     @property
     def out_of_time(self) -> bool:
@@ -92,6 +105,9 @@ SOON_S = 1.0
 
 LIMITED_SOON_S = 5.0
 """Told to a client after a 429 that did not say how long."""
+
+LOADED_SOON_S = 10.0
+"""Told to a client while a node loads its model: seconds for a small one, and nobody knows how many."""
 
 _SHOWN = {
     FailureKind.REFUSED: "The upstream could not be reached.",
@@ -106,6 +122,8 @@ _SHOWN = {
     FailureKind.TOO_LARGE: "The upstream's answer is too large.",
     FailureKind.ENCODED: "The upstream sent a compressed answer, which was not asked for.",
     FailureKind.ADDRESS_REFUSED: "The upstream's address is not allowed.",
+    FailureKind.WRONG_MODEL: "The upstream answered with another model than was asked for.",
+    FailureKind.TRUNCATED: "The upstream shortened the prompt to fit its window.",
 }
 assert set(_SHOWN) == set(FailureKind), "every failure has words"
 
@@ -114,6 +132,7 @@ _NOT_THE_ORIGINS_FAULT = frozenset(
         FailureKind.POOL_TIMEOUT,  # our own limit
         FailureKind.ADDRESS_REFUSED,  # our own rule
         FailureKind.TOO_LARGE,  # one answer, not an outage
+        FailureKind.TRUNCATED,  # its window is smaller than we thought
     }
 )
 
@@ -137,10 +156,19 @@ def judge_failure(kind: FailureKind, *, visible: bool) -> Verdict:
     )
 
 
-def judge_answer(status: int, error: VendorError | None, *, has_retry_after: bool) -> Verdict:
-    """Judge an answer that is no success: a status, or an error object inside a 200 (its real meaning counts)."""
+def judge_answer(
+    status: int, error: VendorError | None, *, has_retry_after: bool, of_node: bool = False
+) -> Verdict:
+    """Judge an answer that is no success: a status, or an error object inside a 200 (its real meaning counts).
+
+    `of_node`: it came from a machine of ours, which has no keys and may be full, loading or without the model.
+    """
     told = error or VendorError()
-    real = meant_status(told) if status == 200 else status
+    real = _real_status(status, told)
+    if of_node:
+        verdict = _judge_node(real, told)
+        if verdict is not None:
+            return verdict
     if real == 429:
         return _verdict(real, Rest.KEY, _passed_on(real, told, retry_after_s=LIMITED_SOON_S))
     if real in _CREDENTIAL_REFUSED:
@@ -156,6 +184,40 @@ def judge_answer(status: int, error: VendorError | None, *, has_retry_after: boo
         )
     # Redirects are never followed, and other statuses mean nothing to us: a wrong base URL, not an outage.
     return _verdict(real, Rest.NOTHING, problem(ErrorCode.UPSTREAM_ERROR, _unexpected(real)))
+
+
+BUSY_WORD = "busy"
+LOADING_WORD = "loading"
+"""How these two stand in `X-KTMS-Attempts`: a status would say too little."""
+
+
+def _judge_node(real: int, told: VendorError) -> Verdict | None:
+    """Judge what means something else on a machine of ours than at a vendor; None for the rest."""
+    if real == 429 or (real == 503 and is_busy(told)):
+        cause = problem(ErrorCode.NO_NODE_AVAILABLE, "The node has no free slot.", retry_after_s=SOON_S)
+        return replace(_verdict(real, Rest.NOTHING, cause), word=BUSY_WORD, busy=True)
+    if real == 503 and is_loading(told):
+        cause = problem(ErrorCode.NO_NODE_AVAILABLE, "The node is loading the model.", retry_after_s=LOADED_SOON_S)
+        return replace(_verdict(real, Rest.NOTHING, cause), word=LOADING_WORD, loading=True)
+    if real == 404:  # the catalogue says that it has the model: not the client's fault, another node may
+        cause = problem(ErrorCode.UPSTREAM_ERROR, "The node does not have the model.", retry_after_s=SOON_S)
+        return _verdict(real, Rest.NOTHING, cause)
+    if real == 403 and told.code is None and told.type is None:
+        # Ollama's check of Host, which answers with an empty body: no credential is at fault, no key to rest.
+        cause = problem(ErrorCode.UPSTREAM_ERROR, "The node refused the request and gave no reason (status 403).")
+        return _verdict(real, Rest.NOTHING, cause)
+    return None
+
+
+def _real_status(status: int, error: VendorError) -> int:
+    """Give what an answer stands for: an engine's words before its status, where they are known to be right."""
+    if is_too_long(error):
+        return 400
+    if status == 200:
+        status = meant_status(error)
+    if status == 422 and may_be_too_long(error):
+        return 400
+    return 502 if status == 424 and is_generation_failed(error) else status
 
 
 def meant_status(error: VendorError) -> int:
@@ -239,9 +301,6 @@ _CODE_BY_STATUS = {
 }
 """Where the vendor gave no code of its own; others are invalid requests or, if they move on, upstream errors."""
 
-_CODE_BY_TYPE = {"exceed_context_size_error": ErrorCode.CONTEXT_LENGTH_EXCEEDED}
-"""Engines that put the code into the type."""
-
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")  # a code is a word; whatever is longer or a number is none
 
 _TYPES = frozenset(ErrorType)
@@ -268,9 +327,8 @@ def _passed_on(status: int, error: VendorError, *, retry_after_s: float | None) 
 def _code(status: int, error: VendorError) -> str:
     if error.code is not None and _CODE.fullmatch(error.code):
         return error.code
-    by_type = _CODE_BY_TYPE.get(error.type or "")
-    if by_type is not None:
-        return by_type.value
+    if is_too_long(error) or (status == 400 and may_be_too_long(error)):
+        return ErrorCode.CONTEXT_LENGTH_EXCEEDED.value
     otherwise = ErrorCode.UPSTREAM_ERROR if status in _MOVING_ON else ErrorCode.INVALID_REQUEST
     return _CODE_BY_STATUS.get(status, otherwise).value
 

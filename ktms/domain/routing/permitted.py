@@ -1,5 +1,7 @@
 """Which targets of a model a call may use at all: by placement, by the model's own lock, by region.
 
+Where a nodes_first call goes on to the cloud and the nodes it could have used all name one `cloud_model`, that
+vendor model stands in for those of the model's cloud targets; where they differ, or one names none, it does not.
 A model reached through a chain keeps its own lock: locked to nodes_only, its cloud targets do not exist for the
 call. A target without a region is refused as soon as regions are limited.
 """
@@ -36,13 +38,23 @@ def local_targets(model: Model, placement: Placement, regions: Regions) -> tuple
 
 
 def cloud_targets(model: Model, placement: Placement, regions: Regions) -> tuple[CloudTarget, ...]:
-    """Give the model's cloud targets that may be used, in file order."""
+    """Give the model's cloud targets that may be used, in file order; with what stands in for them."""
     if not (placement.allows_cloud and _own_lock(model).allows_cloud):
         return ()
+    targets = _in_the_cloud(model, placement, regions)
     allowed = intersection(regions, model.allowed_regions)
     if allowed is None:
+        return targets
+    return tuple(target for target in targets if target.vendor.region in allowed)
+
+
+def _in_the_cloud(model: Model, placement: Placement, regions: Regions) -> tuple[CloudTarget, ...]:
+    if placement is not Placement.NODES_FIRST or not model.stand_ins:
         return model.cloud
-    return tuple(target for target in model.cloud if target.vendor.region in allowed)
+    local = local_targets(model, placement, regions)
+    named = {node.cloud_model for target in local for node in target.nodes}
+    name = named.pop() if len(named) == 1 else None
+    return model.cloud if name is None else model.stand_ins[name]
 
 
 def excluded_by_region(models: tuple[Model, ...], placement: Placement, regions: Regions) -> bool:

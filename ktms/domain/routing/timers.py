@@ -5,8 +5,9 @@ Defaults are those of the routing documentation; a vendor's and then a model's o
 
 from dataclasses import dataclass
 
+from ktms.domain.capacity.speed import Speed
 from ktms.domain.catalogue import TimeoutSpec
-from ktms.domain.snapshot import CloudTarget, Model, Node
+from ktms.domain.snapshot import CloudTarget, Model
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +50,6 @@ SLOWEST_DECODE_TOKENS_PER_S = 5.0
 TOTAL_S = 600.0
 
 
-@dataclass(frozen=True, slots=True)
-class Speed:
-    """What a node has shown for one model: tokens per second, read (`prefill`) and written (`decode`)."""
-
-    prefill_tokens_per_s: float
-    decode_tokens_per_s: float
-
-    def __post_init__(self) -> None:
-        assert self.prefill_tokens_per_s > 0, self
-        assert self.decode_tokens_per_s > 0, self
-
-
 def overridden(defaults: TimeoutSpec, own: TimeoutSpec) -> TimeoutSpec:
     """Lay one set of timers over another: what `own` does not say stays as in `defaults`."""
     return TimeoutSpec(
@@ -79,7 +68,6 @@ def cloud_timers(target: CloudTarget, model: Model, *, streamed: bool) -> Timers
 
 
 def node_timers(
-    node: Node,  # noqa: ARG001  # nodes have no timers of their own yet; both kinds of target are asked alike
     model: Model,
     *,
     streamed: bool,

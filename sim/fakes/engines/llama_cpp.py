@@ -129,8 +129,9 @@ class LlamaCpp(Dialect):
         return Page(200, text.encode(), "text/plain; version=0.0.4")
 
     def cards(self, machine: Machine) -> list[Json]:
-        """Describe its one model."""
-        meta = None if machine.quirks.loading else {"n_ctx_train": 131_072, "n_ctx": machine.window}
+        """Describe its one model; slots are automatic, so each tells the window that all of them share."""
+        n_ctx = None if machine.window is None else machine.window * machine.slots_declared
+        meta = None if machine.quirks.loading else {"n_ctx_train": 131_072, "n_ctx": n_ctx}
         return [card(machine.models[0], "llamacpp", meta=meta)]
 
 

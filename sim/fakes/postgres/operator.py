@@ -10,12 +10,15 @@ from dataclasses import replace
 
 from ktms.adapters.memory.config_store import MemoryConfigStore
 from ktms.adapters.memory.key_admin import MemoryKeyAdmin
+from ktms.adapters.memory.node_registry import MemoryNodeRegistry
 from ktms.domain.access.actor import Actor, Role
 from ktms.domain.access.client_key import ClientKey
 from ktms.domain.catalogue import Catalogue, ClientKeySpec, ModelSpec, TargetSpec
 from ktms.domain.ids import KeyId
+from ktms.domain.joined_node import NodePermit
 from ktms.ports.change_feed import CatalogueChanged
 from ktms.ports.entropy import Entropy
+from sim.fakes.clock import HostClock
 from sim.fakes.postgres.server import SharedStore
 from sim.journal.journal import Journal
 
@@ -33,6 +36,7 @@ class Operator:
         self._journal = journal
         self._config = MemoryConfigStore(store, entropy)
         self._admin = MemoryKeyAdmin(store, entropy)
+        self._nodes = MemoryNodeRegistry(store, entropy, HostClock())
         self._applied = Catalogue()
         self._told: set[str] = set()
 
@@ -81,6 +85,12 @@ class Operator:
         if known:
             self._journal.note("key_revoked", HOST, key=key_id, heard=heard)
         return known
+
+    async def permit(self, name: str, models: tuple[str, ...]) -> str:
+        """Issue the key of a node; gives its token."""
+        _, token = await self._nodes.issue(NodePermit(name, models), actor=OPERATOR)
+        self._secret("node_key", token)
+        return token
 
     @contextmanager
     def _perhaps_unheard(self, *, heard: bool) -> Iterator[None]:

@@ -10,6 +10,9 @@ from ktms.domain.ids import KeyId
 from ktms.domain.snapshot import Snapshot
 from ktms.ports.catalogue import StoreAway
 from ktms.ports.change_feed import KeyChanged, News
+from ktms.ports.clock import Clock
+from ktms.ports.entropy import Entropy
+from sim.fakes.postgres.nodes import SimNodeRegistry
 from sim.fakes.postgres.server import Heard, Line, SimPostgres, Unanswered
 from sim.journal.journal import Journal
 
@@ -20,8 +23,9 @@ SILENCE_MAX_S = 10.0
 class PostgresView:
     """The database as one replica has it; a replica that starts again takes a new one."""
 
-    def __init__(self, server: SimPostgres, host: str, journal: Journal) -> None:
+    def __init__(self, server: SimPostgres, host: str, journal: Journal, entropy: Entropy, clock: Clock) -> None:
         line = server.line(host)
+        self.nodes = SimNodeRegistry(line, entropy, clock)
         self.catalogue = SimCatalogueStore(line)
         self.keys = SimKeyStore(line, journal)
         self.changes = SimChangeFeed(line)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from sim.fakes.clock import WALL_AT_START
 from sim.fakes.redis.keyspace import Keyspace, NotAnInteger
-from sim.fakes.redis.resp import OK, Answer, Refusal, Status
+from sim.fakes.redis.resp import ARGUMENTS_MAX, OK, Answer, Refusal, Status
 from sim.fakes.redis.scripts import Scripts
 from sim.loop import STARTS_AT
 
@@ -36,6 +36,7 @@ class Session:
     trusted: bool
     version: int = 2
     ended: bool = False
+    channels: dict[bytes, None] = field(default_factory=dict)
 
 
 def answer(state: State, session: Session, request: list[bytes]) -> Answer:
@@ -44,6 +45,8 @@ def answer(state: State, session: Session, request: list[bytes]) -> Answer:
     if not session.trusted and name not in {b"AUTH", b"HELLO", b"QUIT"}:
         return NO_AUTH
     command = _COMMANDS.get(name)
+    if session.channels and session.version == 2 and name not in _WHILE_SUBSCRIBED:
+        return Refusal(b"ERR Can't execute '%b': only (P|S)SUBSCRIBE and PING are allowed" % name.lower())
     if command is None:
         return Refusal(b"ERR unknown command '%b'" % name[:128])
     least, most, carry_out = command
@@ -98,8 +101,39 @@ def _trusts(state: State, user: bytes, password: bytes) -> bool:
     return user == b"default" and state.password in {None, password}
 
 
-def _ping(_: State, __: Session, arguments: list[bytes]) -> Answer:
+def _ping(_: State, session: Session, arguments: list[bytes]) -> Answer:
+    if session.channels and session.version == 2:
+        return [b"pong", arguments[0] if arguments else b""]
     return arguments[0] if arguments else Status(b"PONG")
+
+
+def _subscribe(_: State, session: Session, arguments: list[bytes]) -> Answer:
+    """Take one channel: with more, one request has several answers, and none of ours asks for them."""
+    session.channels[arguments[0]] = None
+    return [b"subscribe", arguments[0], len(session.channels)]
+
+
+def _publish(state: State, _: Session, arguments: list[bytes]) -> Answer:
+    """Answer 0, as a server of a cluster does whose subscribers are elsewhere: nobody of ours looks."""
+    state.data.tell(arguments[0], arguments[1])
+    return 0
+
+
+def _info(_: State, __: Session, ___: list[bytes]) -> Answer:
+    return b"# Memory\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n"
+
+
+def _flushall(state: State, _: Session, __: list[bytes]) -> Answer:
+    state.data.clear()
+    return OK
+
+
+def _zrem(state: State, _: Session, arguments: list[bytes]) -> Answer:
+    return sum(state.data.sets.remove(arguments[0], member) for member in arguments[1:])
+
+
+def _zcard(state: State, _: Session, arguments: list[bytes]) -> Answer:
+    return state.data.sets.count(arguments[0])
 
 
 def _client(_: State, session: Session, arguments: list[bytes]) -> Answer:
@@ -145,7 +179,7 @@ def _set(state: State, _: Session, arguments: list[bytes]) -> Answer:
 
 
 def _del(state: State, _: Session, arguments: list[bytes]) -> Answer:
-    return sum(state.data.get(key) is not None and state.data.delete(key) for key in arguments)
+    return sum(state.data.delete(key) for key in arguments)
 
 
 def _incrby(state: State, _: Session, arguments: list[bytes]) -> Answer:
@@ -193,22 +227,29 @@ def _eval(state: State, session: Session, arguments: list[bytes]) -> Answer:
 
 Command = tuple[int, int, Callable[[State, Session, list[bytes]], Answer]]
 
-_MANY = 1024
+_WHILE_SUBSCRIBED = {b"PING", b"QUIT", b"SUBSCRIBE"}
+_MANY = ARGUMENTS_MAX
 _COMMANDS: dict[bytes, Command] = {
     b"AUTH": (1, 2, _auth),
     b"CLIENT": (1, _MANY, _client),
     b"DEL": (1, _MANY, _del),
     b"EVAL": (2, _MANY, _eval),
     b"EVALSHA": (2, _MANY, _evalsha),
+    b"FLUSHALL": (0, 1, _flushall),
     b"GET": (1, 1, _get),
     b"HELLO": (0, _MANY, _hello),
     b"INCRBY": (2, 2, _incrby),
+    b"INFO": (0, _MANY, _info),
     b"PEXPIRE": (2, 2, _pexpire),
     b"PING": (0, 1, _ping),
     b"PTTL": (1, 1, _pttl),
+    b"PUBLISH": (2, 2, _publish),
     b"QUIT": (0, _MANY, _quit),
     b"SCRIPT": (1, _MANY, _script),
     b"SELECT": (1, 1, _select),
     b"SET": (2, _MANY, _set),
+    b"SUBSCRIBE": (1, 1, _subscribe),
     b"TIME": (0, 0, _time),
+    b"ZCARD": (1, 1, _zcard),
+    b"ZREM": (2, _MANY, _zrem),
 }

@@ -1,7 +1,12 @@
-"""Keys and their time to live, in milliseconds of the loop's time. Not here: commands, RESP."""
+"""Keys and their time to live, in milliseconds of the loop's time, and the news that changes make.
+
+Not here: commands, RESP, what is in a sorted set (`sorted_sets.py`).
+"""
 
 import asyncio
 from collections.abc import Callable
+
+from sim.fakes.redis.sorted_sets import SortedSets
 
 
 class NotAnInteger(Exception):
@@ -18,12 +23,14 @@ def loop_now_s() -> float:
 
 
 class Keyspace:
-    """The data. A key whose time is over is gone at the moment somebody looks."""
+    """The data. A key whose time is over is gone at the moment somebody looks. Sorted sets live for ever."""
 
     def __init__(self, now: Callable[[], float] = loop_now_s) -> None:
         self._now = now
         self._values: dict[bytes, bytes] = {}
         self._ends_at_ms: dict[bytes, int] = {}
+        self.sets = SortedSets()
+        self._told: list[tuple[bytes, bytes]] = []
 
     def now_ms(self) -> int:
         """Give the time that all of this counts on."""
@@ -33,7 +40,7 @@ class Keyspace:
         """Give a value that is still alive."""
         ends_at_ms = self._ends_at_ms.get(key)
         if ends_at_ms is not None and ends_at_ms <= self.now_ms():
-            self.delete(key)
+            self._forget(key)
         return self._values.get(key)
 
     def put(self, key: bytes, value: bytes, *, lives_ms: int | None = None) -> None:
@@ -75,10 +82,32 @@ class Keyspace:
 
     def delete(self, key: bytes) -> bool:
         """Delete a key; False when there is none."""
+        there = self.get(key) is not None
+        self._forget(key)
+        return there or self.sets.delete(key)
+
+    def _forget(self, key: bytes) -> None:
         self._ends_at_ms.pop(key, None)
-        return self._values.pop(key, None) is not None
+        self._values.pop(key, None)
+
+    def tell(self, channel: bytes, message: bytes) -> None:
+        """Make news; the server takes them after each request."""
+        self._told.append((channel, message))
+
+    def take_told(self) -> list[tuple[bytes, bytes]]:
+        """Give the news made since it was asked last."""
+        told, self._told = self._told, []
+        return told
+
+    def copy(self) -> "Keyspace":
+        """Give all that is here, as a replica has it that hears of nothing after this."""
+        copy = Keyspace(self._now)
+        copy._values, copy._ends_at_ms = dict(self._values), dict(self._ends_at_ms)
+        copy.sets = self.sets.copy()
+        return copy
 
     def clear(self) -> None:
         """Delete all, as a restart without persistence does."""
         self._values.clear()
+        self.sets.clear()
         self._ends_at_ms.clear()

@@ -7,7 +7,7 @@ in C (hiredis) is not used here: it has no bound on what it keeps.
 from dataclasses import dataclass
 
 LINE_MAX_BYTES = 64 * 1024
-ARGUMENTS_MAX = 1024
+ARGUMENTS_MAX = 4096
 REQUEST_MAX_BYTES = 1024 * 1024
 """More than any request of ours; Redis itself takes 512 MiB per argument."""
 

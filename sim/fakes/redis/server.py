@@ -13,22 +13,30 @@ from sim.fakes.redis.commands import Session, State, answer
 from sim.fakes.redis.keyspace import Keyspace, loop_now_s
 from sim.fakes.redis.resp import FramingBroken, RequestReader, encode
 from sim.fakes.redis.scripts import Twin
+from sim.fakes.redis.twins import register_twins
 
 HELD_MAX_BYTES = 256 * 1024
 """What a connection may send while nothing is answered; then it is read no more."""
 
 
+def _unheard(transport: asyncio.BaseTransport, how: str) -> None:
+    del transport, how
+
+
 class SimRedis:
     """A server. Give `connection` to the network as the factory of its protocols.
 
+    `met` hears, once for each connection, who turned to it in vain: refused, unanswered, or kept from before.
     `now` gives the seconds that times to live count on; by default those of the running loop.
     """
 
     def __init__(self, *, password: str | None = None, now: Callable[[], float] = loop_now_s) -> None:
         self.state = State(None if password is None else password.encode(), Keyspace(now))
+        self.met: Callable[[asyncio.BaseTransport, str], None] = _unheard
         self._faults = {"redis_away": 0, "redis_hung": 0}
         self._open: dict[int, RedisConnection] = {}
         self._connections_total = 0
+        register_twins(self.state.scripts)
 
     @property
     def away(self) -> bool:
@@ -72,6 +80,20 @@ class SimRedis:
         self.state.data.clear()
         self.state.scripts.flush()
 
+    def take_over(self, data: Keyspace) -> None:
+        """Let a replica be the server from now on: connections, scripts and what it had not heard are lost."""
+        for connection in tuple(self._open.values()):
+            connection.cut()
+        self.state.data = data
+        self.state.scripts.flush()
+
+    def hand_out(self) -> None:
+        """Hand the news of what was done to those who subscribed."""
+        for channel, message in self.state.data.take_told():
+            for connection in tuple(self._open.values()):
+                if channel in connection.session.channels:
+                    connection.hear(channel, message)
+
     def opened(self, connection: "RedisConnection") -> None:
         """Note an open connection."""
         self._open[connection.session.number] = connection
@@ -91,17 +113,24 @@ class RedisConnection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._writing_paused = False
         self._reading_paused = False
+        self._met_in_vain = False
+        self._was_served = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin, unless the server is away."""
         self._transport = cast("asyncio.Transport", transport)
         if self._server.away:
+            self._server.met(self._transport, "refused")
             self._transport.abort()
         else:
             self._server.opened(self)
+            self._was_served = not self._server.hung
 
     def data_received(self, data: bytes) -> None:
         """Take bytes and answer the requests that are whole."""
+        if self._server.hung and self._transport is not None and not self._met_in_vain:
+            self._met_in_vain = True
+            self._server.met(self._transport, "kept" if self._was_served else "unanswered")
         self._requests.feed(data)
         self.go_on()
 
@@ -119,6 +148,14 @@ class RedisConnection(asyncio.Protocol):
         """Answer what came meanwhile."""
         self._writing_paused = False
         self.go_on()
+
+    def hear(self, channel: bytes, message: bytes) -> None:
+        """Send news on; a client that does not take them is cut off, as Redis does."""
+        if self._writing_paused:
+            self.cut()
+        elif self._transport is not None and not self._transport.is_closing():
+            news = encode([b"message", channel, message], self.session.version)
+            self._transport.write(news if self.session.version == 2 else b">" + news[1:])
 
     def cut(self) -> None:
         """Break the connection."""
@@ -148,5 +185,6 @@ class RedisConnection(asyncio.Protocol):
             self.session.ended = True
         if answers:
             transport.write(b"".join(answers))
+        self._server.hand_out()
         if self.session.ended:
             transport.close()

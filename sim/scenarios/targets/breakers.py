@@ -1,4 +1,4 @@
-"""FV5, FV6: five failures in a row open the breaker of a target; after 30 s one trial decides.
+"""FV5, FV6: five failures in a row open the breaker of a vendor; after 30 s one trial decides.
 
 Each replica has a breaker of its own. While it is open nothing is asked there although calls come; one trial at a
 time passes, a lost one opens it again, a good one closes it.
@@ -41,7 +41,7 @@ class Opened:
 def always_failing(seed: Seed, level: Level) -> Draft:
     """Draw a victim that fails for a while, calls all the time, and mostly somebody who helps out."""
     chance = seed.chance("draft")
-    who = cast(chance, helpers=1, first_token_s=0.1, token_s=0.005)
+    who = cast(chance, nodes=False, helpers=1, first_token_s=0.1, token_s=0.005)
     kind, amount = chance.pick(
         (("refuse", 0.0), ("status", 500.0), ("status", 503.0), ("cut", 0.0), ("silent", 0.0))
     )
@@ -56,7 +56,7 @@ def always_failing(seed: Seed, level: Level) -> Draft:
 def fails_then_mends(seed: Seed, level: Level) -> Draft:
     """Draw a victim that fails until its first trial is lost; it is slow, so calls come during a trial."""
     chance = seed.chance("draft")
-    who = cast(chance, helpers=1, first_token_s=3.0, token_s=0.02)
+    who = cast(chance, nodes=False, helpers=1, first_token_s=3.0, token_s=0.02)
     kind, amount = chance.pick((("refuse", 0.0), ("status", 500.0), ("status", 503.0), ("status", 529.0)))
     at_s = round(chance.uniform(1.0, 4.0), 3)
     flow = Flow(0.3 / who.replicas, (2, 12), gateways=tuple(range(who.replicas)))

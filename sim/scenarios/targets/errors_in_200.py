@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from sim.draft import Draft, Level
 from sim.faults.plan import Fault
+from sim.journal.calls import BUSY
 from sim.journal.fact import Fact
 from sim.journal.journal import Journal
 from sim.scenarios.showing import SOON_S, Story, stories, suffered
@@ -67,6 +68,8 @@ def _is_right(told: list[Story], story: Story, fact: Fact) -> bool:
 
 def _is_understood(meant: int, word: str, *, cloud: bool) -> bool:
     """Whether the meaning was read; which 5xx it is words do not say, and not every engine has one for busy."""
+    if not cloud and word == BUSY and meant != TOO_LONG:
+        return True
     server_failed = word.isdigit() and int(word) in range(500, 600)
     return word == str(meant) or (server_failed and (meant in FAILINGS or (meant == RATE_LIMIT and not cloud)))
 

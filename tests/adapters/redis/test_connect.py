@@ -11,6 +11,12 @@ async def test_a_server_that_answers_is_there(valkey_url: str) -> None:
     await probe.close()
 
 
+async def test_any_server_of_a_cluster_will_do(valkey_url: str) -> None:
+    probe = RedisProbe(valkey_url.replace("redis://", "redis+cluster://"), 1.0)
+    await probe.ping()
+    await probe.close()
+
+
 async def test_a_refused_connection_is_away(valkey_url: str) -> None:
     closed = valkey_url.rsplit(":", 1)[0] + ":1/0"
     probe = RedisProbe(closed, 1.0)

@@ -9,15 +9,20 @@ import grpc
 import pytest
 
 from ktms.adapters.memory.catalogue_store import MemoryCatalogueStore
+from ktms.adapters.memory.clock import ManualClock
 from ktms.adapters.memory.config_store import MemoryConfigStore
 from ktms.adapters.memory.key_admin import MemoryKeyAdmin
+from ktms.adapters.memory.node_registry import MemoryNodeRegistry
+from ktms.adapters.memory.policy_store import MemoryPolicyStore
 from ktms.adapters.memory.store import MemoryStore
 from ktms.adapters.memory.telemetry import MemoryTelemetry
 from ktms.adapters.system.entropy import SystemEntropy
 from ktms.api.admin_grpc.server import AdminServer, Listen
+from ktms.api.admin_grpc.service import AdminPorts
 from ktms.domain.access.actor import Role
 from ktms.domain.access.client_key import AdminKey
 from ktms.domain.access.key_form import KeyKind, make_key, read_key
+from ktms.domain.capacity.fleet_status import FleetStatus
 
 if TYPE_CHECKING:  # the stub of asynchronous channels exists for type checkers alone
     from ktms.api.admin_grpc.gen.admin_pb2_grpc import AdminServiceAsyncStub
@@ -37,15 +42,22 @@ class Stage:
     telemetry: MemoryTelemetry
     tokens: dict[Role, str]
     listen: Listen = LOOPBACK
+    fleet: FleetStatus = field(default_factory=lambda: FleetStatus(known=False))
+    clock: ManualClock = field(default_factory=ManualClock)
     server: AdminServer = field(init=False)
 
     def __post_init__(self) -> None:
         entropy = SystemEntropy()
         self.server = AdminServer(
             self.listen,
-            config=MemoryConfigStore(self.store, entropy),
-            keys=MemoryKeyAdmin(self.store, entropy),
-            versions=MemoryCatalogueStore(self.store),
+            AdminPorts(
+                config=MemoryConfigStore(self.store, entropy),
+                keys=MemoryKeyAdmin(self.store, entropy),
+                versions=MemoryCatalogueStore(self.store),
+                nodes=MemoryNodeRegistry(self.store, entropy, self.clock),
+                policies=MemoryPolicyStore(self.store),
+                fleet=lambda: self.fleet,
+            ),
             telemetry=self.telemetry,
             server_version="1.2.3",
         )

@@ -11,7 +11,7 @@ from ktms.adapters.memory.telemetry import MemoryTelemetry
 from ktms.adapters.system.entropy import SystemEntropy
 from ktms.api.admin_grpc.door import DETAILS_MAX_BYTES, Door, Refused, fitting
 from ktms.api.admin_grpc.gen import admin_pb2
-from ktms.api.admin_grpc.service import Method
+from ktms.api.admin_grpc.method import Method
 from ktms.domain.access.actor import Actor
 from ktms.domain.access.key_form import KeyKind, make_key
 from ktms.ports.key_admin import NameTaken

@@ -6,6 +6,7 @@ import pytest
 
 from ktms.dialects.openai_chat.answer import BadAnswer, WholeAnswer, read_answer, read_error
 from ktms.domain.call import Route
+from ktms.domain.capacity.speed import EngineTimings
 from ktms.domain.conversation.usage import Usage
 
 BODY = (
@@ -21,13 +22,31 @@ def read(body: str | bytes, route: Route = Route.CHAT) -> WholeAnswer:
 def test_only_the_models_value_is_replaced() -> None:
     answer = read(BODY)
     assert answer == WholeAnswer(
-        BODY.replace('"model" : "gpt-2024"', '"model" : "public"').encode(), Usage(9, 2), None, finished=True
+        BODY.replace('"model" : "gpt-2024"', '"model" : "public"').encode(),
+        Usage(9, 2),
+        None,
+        finished=True,
+        model_told="gpt-2024",
     )
 
 
 @pytest.mark.parametrize("value", ['""', "null", '"/m/x.gguf"', '{"model":1}'])
 def test_any_value_of_the_model_is_replaced(value: str) -> None:
     assert read(f'{{"model":{value}}}').body == b'{"model":"public"}'
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ('{"model":"qwen3:4b"}', "qwen3:4b"),
+        ('{"model":"a\\u00e9"}', "aé"),
+        ('{"model":""}', None),
+        ('{"model":7}', None),
+        ("{}", None),
+    ],
+)
+def test_n27_an_answer_tells_the_name_the_upstream_gave(body: str, told: str | None) -> None:
+    assert read(body).model_told == told
 
 
 def test_no_model_is_added_and_a_nested_one_is_not_ours() -> None:
@@ -109,3 +128,10 @@ def test_a_public_name_is_written_as_json() -> None:
 def test_error_bodies_are_read_whatever_they_are() -> None:
     assert read_error(b'{"error":{"message":"no","code":"x"}}').message == "no"
     assert read_error(b"").message == "the upstream gave no message"
+
+
+def test_llama_cpps_own_clock_is_read() -> None:
+    timings = '{"timings":{"cache_n":1,"prompt_n":12,"prompt_ms":31.5,"predicted_n":35,"predicted_ms":661}}'
+    assert read(timings).timings == EngineTimings(12, 31.5, 35, 661.0)
+    assert read('{"timings":null}').timings is None
+    assert read("{}").timings is None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ktms.domain.capacity.serving import name_on, window_on, with_tag
+from ktms.domain.capacity.serving import is_other_model, name_on, same_model, window_on, with_tag
 from ktms.domain.catalogue import EngineKind
 from ktms.domain.ids import NodeName, VendorModel
 from ktms.domain.snapshot import Node, Origin, Reach
@@ -56,3 +56,54 @@ def test_a_window_is_found_under_either_spelling() -> None:
 def test_a_window_may_be_unknown() -> None:
     assert window_on(node({"qwen3": None}), VendorModel("qwen3")) is None
     assert window_on(node({"qwen3": 8192}), VendorModel("other")) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("qwen3:4b", "qwen3:4b"),
+        ("qwen3", "qwen3:latest"),
+        ("qwen3:latest", "qwen3"),
+        ("Qwen3:4B", "qwen3:4b"),
+        ("qwen3:4b", "registry.ollama.ai/library/qwen3:4b"),
+        ("library/qwen3", "qwen3:latest"),
+        ("mistralai/x", "registry.ollama.ai/mistralai/x:latest"),
+        ("host:5000/qwen3", "host:5000/qwen3:latest"),
+        ("Qwen/Qwen3-4B", "Qwen/Qwen3-4B"),
+        ("/models/a.gguf", "/models/a.gguf"),
+    ],
+)
+def test_n27_names_that_mean_one_model_are_the_same(asked: str, told: str) -> None:
+    assert same_model(asked, told)
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("qwen3:4b", "qwen3:8b"),
+        ("qwen3:4b", "qwen3"),
+        ("qwen3", "llama3"),
+        ("a/qwen3", "b/qwen3"),
+        ("qwen3", "a/qwen3"),
+        ("host:5000/qwen3", "qwen3"),
+        ("qwen3", ""),
+        ("qwen3", "/models/qwen3.gguf"),
+    ],
+)
+def test_n27_another_model_is_another_one(asked: str, told: str) -> None:
+    assert not same_model(asked, told)
+
+
+@pytest.mark.parametrize(
+    ("told", "expected", "other"),
+    [
+        ("qwen3", (), False),
+        ("qwen3", ("qwen3:latest",), False),
+        ("mistral", ("qwen3:latest",), True),
+        ("mistral", ("qwen3", "mistral"), False),
+    ],
+)
+def test_fn5_an_answer_must_name_one_of_the_expected_models(
+    told: str, expected: tuple[str, ...], other: bool
+) -> None:
+    assert is_other_model(told, tuple(VendorModel(name) for name in expected)) is other

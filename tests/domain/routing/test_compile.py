@@ -19,7 +19,7 @@ from ktms.domain.catalogue import (
     VendorSpec,
 )
 from ktms.domain.catalogue_rules import CatalogueInvalid
-from ktms.domain.ids import Region, VendorKeyId
+from ktms.domain.ids import Region, VendorKeyId, VendorModel
 from ktms.domain.placement import Placement
 from ktms.domain.routing.compile import compile_snapshot
 from ktms.domain.snapshot import Reach, Snapshot
@@ -214,3 +214,16 @@ def test_what_has_a_complaint_does_not_compile() -> None:
 def test_a_vendor_kind_that_is_not_served_does_not_compile(kind: VendorKind) -> None:
     with pytest.raises(CatalogueInvalid, match="not served yet"):
         compile_snapshot(Catalogue(vendors=(VendorSpec("v", kind, "https://v.example"),)), version=1)
+
+
+def test_what_a_node_names_for_the_cloud_stands_in_at_the_models_vendors() -> None:
+    [model] = compiled().models
+
+    assert list(model.stand_ins) == ["gpt-4o-mini"]
+    [stand_in] = model.stand_ins[VendorModel("gpt-4o-mini")]
+    assert (stand_in.id, stand_in.vendor, stand_in.vendor_model) == (
+        "openai/gpt-4o-mini",
+        model.cloud[0].vendor,
+        "gpt-4o-mini",
+    )
+    assert (stand_in.weight, stand_in.timeouts) == (model.cloud[0].weight, model.cloud[0].timeouts)

@@ -1,6 +1,7 @@
 """Which targets a call may use at all."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -8,8 +9,10 @@ from hypothesis import strategies as st
 
 from ktms.domain.ids import Region
 from ktms.domain.placement import Placement
+from ktms.domain.routing.compile import compile_snapshot
 from ktms.domain.routing.permitted import Regions, cloud_targets, excluded_by_region, intersection, local_targets
 from ktms.domain.snapshot import Model, Snapshot
+from tests.domain.routing.conftest import CATALOGUE
 
 MakeSnapshot = Callable[..., Snapshot]
 
@@ -22,6 +25,21 @@ def regions(*names: str) -> frozenset[Region]:
 
 def named(snapshot: Snapshot, name: str) -> Model:
     return next(model for model in snapshot.models if model.name == name)
+
+
+def naming(fr: str | None, us: str | None, **changes: Placement | bool) -> Model:
+    """The model `small`, whose node in France and whose node in the US name these models of the cloud."""
+    named_by = {"mac-fr": fr, "mac-us": us, "mac-off": "maxi"}
+    nodes = tuple(replace(node, cloud_model=named_by[node.name]) for node in CATALOGUE.nodes)
+    models = tuple(replace(model, **changes) for model in CATALOGUE.models if model.name == "small")  # type: ignore[arg-type]
+    return named(compile_snapshot(replace(CATALOGUE, nodes=nodes, models=models, chains=()), version=1), "small")
+
+
+def clouds(model: Model, placement: Placement = NODES_FIRST, allowed: Regions = None) -> list[str]:
+    return [target.id for target in cloud_targets(model, placement, allowed)]
+
+
+AS_WRITTEN = ["us-cloud/mini", "fr-cloud/petit"]
 
 
 SETS = st.none() | st.frozensets(st.sampled_from([Region("fr"), Region("us"), Region("de")]))
@@ -123,3 +141,31 @@ def test_excluded_means_that_something_is_there_without_regions_and_nothing_with
         return bool(local_targets(model, placement, within) or cloud_targets(model, placement, within))
 
     assert excluded_by_region((model,), placement, allowed) is (some(None) and not some(allowed))
+
+
+def test_what_all_nodes_name_stands_in_when_a_call_goes_on_to_the_cloud() -> None:
+    assert clouds(naming("grand", "grand")) == ["us-cloud/grand", "fr-cloud/grand"]
+
+
+@pytest.mark.parametrize(("fr", "us"), [("grand", "maxi"), ("grand", None), (None, None)])
+def test_nodes_that_do_not_agree_leave_the_cloud_as_it_is_written(fr: str | None, us: str | None) -> None:
+    assert clouds(naming(fr, us)) == AS_WRITTEN
+
+
+def test_only_nodes_that_the_call_may_use_are_asked_what_stands_in() -> None:
+    assert clouds(naming("grand", None), allowed=regions("fr")) == ["fr-cloud/grand"]
+
+
+@pytest.mark.parametrize("placement", [Placement.CLOUD_FIRST, Placement.CLOUD_ONLY])
+def test_nothing_stands_in_for_a_call_that_does_not_come_from_the_nodes(placement: Placement) -> None:
+    assert clouds(naming("grand", "grand"), placement) == AS_WRITTEN
+
+
+def test_nothing_stands_in_for_a_model_that_is_locked_to_the_cloud() -> None:
+    model = naming("grand", "grand", placement=Placement.CLOUD_ONLY, placement_lock=True)
+
+    assert clouds(model) == AS_WRITTEN
+
+
+def test_a_node_that_is_switched_off_names_nothing() -> None:
+    assert "maxi" not in naming(None, None).stand_ins

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ktms.domain.capacity.speed import Speed
 from ktms.domain.catalogue import (
     Catalogue,
     ModelSpec,
@@ -17,14 +18,14 @@ from ktms.domain.catalogue import (
     VendorSpec,
 )
 from ktms.domain.routing.compile import compile_snapshot
-from ktms.domain.routing.timers import Speed, Timers, cloud_timers, node_timers, overridden
-from ktms.domain.snapshot import CloudTarget, Model, Node
+from ktms.domain.routing.timers import Timers, cloud_timers, node_timers, overridden
+from ktms.domain.snapshot import CloudTarget, Model
 
 UNSAID = TimeoutSpec()
 OWN = TimeoutSpec(connect_s=0.5, first_token_s=7.0, idle_s=8.0, total_s=90.0)
 
 
-def made(vendor: TimeoutSpec = UNSAID, model: TimeoutSpec = UNSAID) -> tuple[CloudTarget, Node, Model]:
+def made(vendor: TimeoutSpec = UNSAID, model: TimeoutSpec = UNSAID) -> tuple[CloudTarget, Model]:
     snapshot = compile_snapshot(
         Catalogue(
             vendors=(VendorSpec("openai", VendorKind.OPENAI, "https://api.openai.com/v1", timeouts=vendor),),
@@ -36,11 +37,11 @@ def made(vendor: TimeoutSpec = UNSAID, model: TimeoutSpec = UNSAID) -> tuple[Clo
         version=1,
     )
     [one] = snapshot.models
-    return one.cloud[0], snapshot.nodes[0], one
+    return one.cloud[0], one
 
 
 def cloud(*, streamed: bool, vendor: TimeoutSpec = UNSAID, model: TimeoutSpec = UNSAID) -> Timers:
-    target, _, one = made(vendor, model)
+    target, one = made(vendor, model)
     return cloud_timers(target, one, streamed=streamed)
 
 
@@ -52,10 +53,8 @@ def node(
     speed: Speed | None = None,
     uncached_tokens: int = 0,
 ) -> Timers:
-    _, machine, one = made(model=model)
-    return node_timers(
-        machine, one, streamed=streamed, max_tokens=max_tokens, speed=speed, uncached_tokens=uncached_tokens
-    )
+    _, one = made(model=model)
+    return node_timers(one, streamed=streamed, max_tokens=max_tokens, speed=speed, uncached_tokens=uncached_tokens)
 
 
 def test_the_cloud_has_the_documented_times() -> None:
@@ -150,7 +149,7 @@ def test_timers_are_always_above_nothing_and_within_the_whole(
 
 
 def test_a_target_may_be_asked_with_timers_of_its_own() -> None:
-    target, _, one = made()
+    target, one = made()
     slow = replace(target, timeouts=TimeoutSpec(idle_s=100.0))
 
     assert cloud_timers(slow, one, streamed=True).idle_s == 100.0

@@ -74,10 +74,14 @@ def test_a_new_process_asks_again() -> None:
 
 
 def test_a_target_that_is_asked_although_its_breaker_is_open_is_found() -> None:
-    story = failing(5, NODE).gauge(2, f"local/{NODE}")
-    assert "gw1 asked node-0 (exchange 99), gw1 said at 5.000 s that its breaker is open" in said(
-        check, asked_later(story, 10, NODE)
+    story = failing(5).gauge(2)
+    assert "gw1 asked cloud-a (exchange 99), gw1 said at 5.000 s that its breaker is open" in said(
+        check, asked_later(story, 10)
     )
+
+
+def test_a_machine_of_ours_has_no_breaker() -> None:
+    assert said(check, asked_later(failing(5, NODE), 10, NODE)) == []
 
 
 def half_open() -> Story:

@@ -70,3 +70,13 @@ def test_a_call_within_the_delay_of_a_shutdown_is_right() -> None:
 def test_the_next_process_takes_calls_again() -> None:
     story = Story().note("host_up", GATEWAY).at(10).note("drain_begun", GATEWAY).at(20).note("host_up", GATEWAY)
     assert said(check, story.at(21).answered()) == []
+
+
+def test_the_placement_in_the_name_of_a_model_counts() -> None:
+    assert len(said(check, Story().sent(model="auto:nodes-only:high").asked())) == 1
+    assert len(said(check, Story().sent(model="auto:cloud-only").asked(1, NODE))) == 1
+
+
+def test_a_header_goes_before_the_name() -> None:
+    story = Story().sent(model="auto:cloud-only", placement="nodes_first").asked(1, NODE)
+    assert said(check, story) == []

@@ -63,3 +63,14 @@ def test_what_a_target_still_says_cannot_be_judged() -> None:
 def test_an_error_before_anything_visible_has_no_text_to_compare() -> None:
     story = Story().sent().begun(status=502).ended(outcome="error", status=502, code="upstream_error", text="")
     assert said(check, story) == []
+
+
+def test_a_suffix_is_not_repeated_in_the_answer() -> None:
+    story = Story().sent(model="public:nodes-only").begun().asked().told().ended(models="public")
+    assert said(check, story) == []
+
+
+@pytest.mark.parametrize(("model", "count"), [("large", 0), ("small", 0), ("vendors-own", 1)])
+def test_a_chain_is_answered_by_one_of_its_models_and_by_no_other(model: str, count: int) -> None:
+    story = Story().setting("chain:auto", "large small").sent(model="auto:high").begun().asked().told()
+    assert len(said(check, story.ended(models=model))) == count

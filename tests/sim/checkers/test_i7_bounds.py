@@ -48,6 +48,14 @@ def test_idle_connections_to_targets_are_explained_by_attempts_of_late() -> None
     assert len(said(check, sampled(story.at(60), upstream_open=20))) == 1
 
 
+def test_one_idle_connection_to_each_machine_of_ours_is_explained() -> None:
+    story = Story()
+    for number in range(20):
+        story.setting(f"slots:node-{number}", 1)
+    assert said(check, sampled(story, upstream_open=30)) == []
+    assert len(said(check, sampled(story, upstream_open=31))) == 1
+
+
 def test_a_stalled_client_that_holds_its_target_is_found() -> None:
     story = Story().setting("call_total_s", 30.0).setting("client_stall_s", 5.0).sent().asked().begun()
     story.at(1).note("client_stalled", "client", call="1").at(100).told(how="left", finished=False)

@@ -105,3 +105,30 @@ def test_word_takes_its_time_through_a_black_hole() -> None:
 def test_a_gateway_that_stands_still_passes_no_word_on() -> None:
     story = Story().sent().begun().asked().at(9).fault("lag", GATEWAY, amount=6.0)
     assert said(check, story.at(10).left().ended(outcome="left").at(15).told(how="left")) == []
+
+
+def test_a_slot_that_the_store_still_counts_is_found() -> None:
+    story = rested()
+    assert said(check, story.note("slots_seen", node="node-0", busy=1)) == ["node-0 has 1 slots in use at rest"]
+
+
+def test_a_waiter_that_the_store_still_counts_is_found() -> None:
+    story = rested()
+    assert said(check, story.note("waiters_seen", model="m", waiting=2)) == ["m has 2 waiters at rest"]
+
+
+def test_slots_are_used_before() -> None:
+    assert said(check, Story().note("slots_seen", node="node-0", busy=1)) == []
+
+
+def test_a_model_may_still_be_loaded_beside() -> None:
+    story = Story().note("host_up", GATEWAY).at(399).asked(1, "node-0", call="")
+    story.at(400).phase("quiet").note("quiet", GATEWAY, **(AT_REST | {"upstream_open": 2})).over()
+    assert said(check, story) == []
+
+
+def test_a_load_that_was_lost_on_its_way_may_still_be_waited_for() -> None:
+    story = Story().note("host_up", GATEWAY).at(300).fault("power_off", "node-0").at(302)
+    story.log("model_loading", "node=node-0 model=m").at(310).fault("power_off", "node-0", on=False)
+    story.at(400).phase("quiet").note("quiet", GATEWAY, **(AT_REST | {"upstream_open": 2})).over()
+    assert said(check, story) == []

@@ -29,6 +29,10 @@ def draining(call: str) -> Story:
     return Story().sent(call).at(1).note("drain_begun", GATEWAY).at(2)
 
 
+def renewed(how: str) -> Story:
+    return Story().note("lease_renewed", GATEWAY, lease="a", node=NODE, how=how)
+
+
 STORIES = {
     "call.retried": Story().sent().asked(1, NODE).failed(1, NODE).asked(2).told(2).ended(),
     "call.all_failed": error(Story().sent().asked().failed(1), "1", 502, "upstream_error"),
@@ -61,7 +65,24 @@ STORIES = {
     .note("gauge", GATEWAY, name="snapshot_version", label="", value=2)
     .at(2)
     .ended(),
-    "lease.full": Story().note("lease_refused", GATEWAY, nodes=NODE),
+    "lease.full": Story().note("lease_refused", GATEWAY, nodes=NODE, slots="1"),
+    "lease.regained": renewed("regained"),
+    "lease.over": renewed("over"),
+    "lease.expired": Story()
+    .setting("lease_ttl_s", 15.0)
+    .note("lease_taken", GATEWAY, lease="a", node=NODE, slots=1)
+    .note("host_crashed", GATEWAY)
+    .at(16)
+    .over(),
+    "queue.waited": Story().record(attempts=f"local/{NODE}=ok", queue_s=0.5),
+    "queue.gave_up": Story().record(attempts="local/=busy|cloud-a/=ok", queue_s=0.5),
+    "node.suspect": Story().note("gauge", GATEWAY, name="node_health", label=NODE, value=1),
+    "node.down": Story().note("gauge", GATEWAY, name="node_health", label=NODE, value=2),
+    "node.cold": Story().record(attempts=f"local/{NODE}=cold|cloud-a/=ok"),
+    "node.draining": Story().record(attempts=f"local/{NODE}=draining|cloud-a/=ok"),
+    "fleet.unknown": Story().record(attempts="local/=unknown|cloud-a/=ok"),
+    "probe.distrusted": Story().log("probe_distrusted"),
+    "model.loaded": Story().log("model_loading", f"node={NODE} model=x").note("model_loaded", NODE, node=NODE),
     "node.answered": Story().usage(NODE),
     "cloud.answered": Story().usage(CLOUD),
     "drain.waited": draining("1").ended(),

@@ -75,7 +75,7 @@ def test_worlds_that_hang_are_broken_and_end_with_three() -> None:
 
 def test_the_heading_counts_the_kinds_of_worlds() -> None:
     done = sim("swarm", "--worlds", "1", "--start", "1", "--jobs", "1")
-    assert ": 2 explore-ports : 1 storm : 1 explore; 1 processes\n" in done.stderr
+    assert ": 1 explore-ports : 1 storm : 1 fleet : 1 explore : 1 fleet-wire; 1 processes\n" in done.stderr
 
 
 def test_what_was_never_met_is_told_only_of_the_explorers_in_their_turn() -> None:

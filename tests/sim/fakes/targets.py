@@ -8,6 +8,7 @@ OLLAMA = NodeDraft("node-o", Engine.OLLAMA)
 VLLM = NodeDraft("node-v", Engine.VLLM)
 LLAMA_CPP = NodeDraft("node-l", Engine.LLAMA_CPP)
 TGI = NodeDraft("node-t", Engine.TGI)
+AGENT = NodeDraft("node-a", Engine.AGENT)
 
 ALL: dict[str, VendorDraft | NodeDraft] = {
     "openai": OPENAI,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.sim.fakes.desk import Desk, chat, whole
-from tests.sim.fakes.targets import OPENAI
+from tests.sim.fakes.targets import OPENAI, VLLM
 
 Make = Callable[..., Desk]
 
@@ -30,3 +30,15 @@ def test_joining_tokens_changes_neither_text_nor_time_by_much(desk: Make, per_pi
     assert seen.took_s == pytest.approx(
         49 * 0.1 if per_piece == 1 else 50 * 0.1 - per_piece * 0.1, rel=0.25, abs=0.2
     )
+
+
+@pytest.mark.parametrize("asked", [chat, whole])
+def test_each_token_of_a_prompt_takes_its_time_to_read(
+    desk: Make, asked: Callable[[str, int], dict[str, object]]
+) -> None:
+    quick, slow = (
+        desk(replace(VLLM, first_token_s=0.001, prefill_token_s=each_s), wire=False).post(asked("c1", 1)).took_s
+        for each_s in (0.0, 0.5)
+    )
+    assert slow - quick == pytest.approx(0.5 * round((slow - quick) / 0.5))
+    assert slow > 1.0

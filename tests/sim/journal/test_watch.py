@@ -1,5 +1,7 @@
 """The index over a journal."""
 
+import pytest
+
 from sim.journal.calls import Attempt, attempts_of
 from sim.journal.watch import watch_of
 from tests.sim.checkers.story import CLOUD, GATEWAY, NODE, Story
@@ -104,6 +106,24 @@ def test_only_some_attempts_were_dialled() -> None:
         True,
         True,
     ]
+
+
+@pytest.mark.parametrize(
+    ("attempts", "settled", "dialled"),
+    [
+        ("local/node-0=busy|cloud-a/=ok", ["cloud-a"], ["cloud-a"]),
+        ("local/node-0=busy|cloud-a/=ok", ["node-0", "cloud-a"], ["node-0", "cloud-a"]),
+        ("local/node-0=500|local/=busy", ["node-0"], ["node-0"]),
+        ("local/node-0=cold|local/=unknown|local/node-1=loading", ["node-1"], ["node-1"]),
+    ],
+)
+def test_a_busy_node_was_asked_where_it_was_settled(attempts: str, settled: list[str], dialled: list[str]) -> None:
+    story = Story()
+    for target in settled:
+        story.usage(target)
+    story.record(attempts=attempts)
+    watch = watch_of(story.journal)
+    assert [attempt.name for attempt in watch.dialled(story.journal.facts[-1])] == dialled
 
 
 def test_a_record_without_attempts_has_none() -> None:

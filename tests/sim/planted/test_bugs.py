@@ -1,7 +1,10 @@
 """The simulator is awake: every planted bug is found within its budget, and none is left in the program."""
 
+import inspect
+
 import pytest
 
+from ktms.engine.waiting import Queues
 from sim.outcome import Outcome
 from sim.planted.bug import Bug, BugUnfit, planted
 from sim.planted.bugs import PLANTED
@@ -43,3 +46,10 @@ def test_a_bug_is_out_again_after_the_block() -> None:
     with planted(bug):
         assert bug.place.__code__ is not before
     assert bug.place.__code__ is before
+
+
+def test_a_decorated_place_keeps_its_decorators() -> None:
+    bug = next(bug for bug in PLANTED if bug.id == "place-in-line-leaks")
+    with planted(bug):
+        assert inspect.unwrap(Queues.joined).__code__.co_filename == "<planted place-in-line-leaks>"
+        assert Queues.joined.__code__.co_filename != "<planted place-in-line-leaks>"

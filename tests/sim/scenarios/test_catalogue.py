@@ -9,6 +9,8 @@ from sim.run import drawn, run
 from sim.scenarios.books.all_of_them import BOOK_SCENARIOS
 from sim.scenarios.catalogue import SCENARIOS
 from sim.scenarios.explore import EXPLORERS
+from sim.scenarios.fleet.leases.all_of_them import LEASE_SCENARIOS
+from sim.scenarios.fleet.nodes.all_of_them import NODE_SCENARIOS
 from sim.scenarios.lifecycle.all_of_them import LIFECYCLE_SCENARIOS
 from sim.scenarios.scenario import Scenario
 from sim.scenarios.targets.all_of_them import TARGET_SCENARIOS
@@ -44,7 +46,7 @@ def test_what_it_proves_is_in_the_registry(scenario: Scenario) -> None:
 
 
 def test_no_id_stands_for_two_scenarios() -> None:
-    parts = (EXPLORERS, TARGET_SCENARIOS, BOOK_SCENARIOS, LIFECYCLE_SCENARIOS)
+    parts = (EXPLORERS, TARGET_SCENARIOS, BOOK_SCENARIOS, LIFECYCLE_SCENARIOS, LEASE_SCENARIOS, NODE_SCENARIOS)
     assert len(SCENARIOS) == sum(map(len, parts))
 
 

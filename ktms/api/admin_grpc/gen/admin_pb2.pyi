@@ -12,6 +12,7 @@ database is away; nothing was changed), DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED (t
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -670,3 +671,920 @@ class GetVersionResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetVersionResponse: _TypeAlias = GetVersionResponse  # noqa: Y015
+
+@_typing.final
+class IssueNodeKeyRequest(_message.Message):
+    """A node that is to join."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    MODELS_FIELD_NUMBER: _builtins.int
+    REGION_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Name of the node."""
+    region: _builtins.str
+    """Region it stands in; a declared region goes before it."""
+    @_builtins.property
+    def models(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Models it may serve, by the engine's names; empty: those declared for it, or all where none is declared."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        models: _abc.Iterable[_builtins.str] | None = ...,
+        region: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["models", b"models", "name", b"name", "region", b"region"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___IssueNodeKeyRequest: _TypeAlias = IssueNodeKeyRequest  # noqa: Y015
+
+@_typing.final
+class IssueNodeKeyResponse(_message.Message):
+    """The key made."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KEY_ID_FIELD_NUMBER: _builtins.int
+    TOKEN_FIELD_NUMBER: _builtins.int
+    key_id: _builtins.str
+    """Public part of the token: 10 characters."""
+    token: _builtins.str
+    """The token, shown this once."""
+    def __init__(
+        self,
+        *,
+        key_id: _builtins.str = ...,
+        token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["key_id", b"key_id", "token", b"token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___IssueNodeKeyResponse: _TypeAlias = IssueNodeKeyResponse  # noqa: Y015
+
+@_typing.final
+class RevokeNodeKeyRequest(_message.Message):
+    """Names the node whose key to revoke."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Name of the node."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RevokeNodeKeyRequest: _TypeAlias = RevokeNodeKeyRequest  # noqa: Y015
+
+@_typing.final
+class RevokeNodeKeyResponse(_message.Message):
+    """The key is revoked."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RevokeNodeKeyResponse: _TypeAlias = RevokeNodeKeyResponse  # noqa: Y015
+
+@_typing.final
+class ListNodesRequest(_message.Message):
+    """Asks for all nodes."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListNodesRequest: _TypeAlias = ListNodesRequest  # noqa: Y015
+
+@_typing.final
+class ListNodesResponse(_message.Message):
+    """All nodes."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NODES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def nodes(self) -> _containers.RepeatedCompositeFieldContainer[Global___Node]:
+        """Declared ones in the order of the file, then those that only joined, oldest first."""
+
+    def __init__(
+        self,
+        *,
+        nodes: _abc.Iterable[Global___Node] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListNodesResponse: _TypeAlias = ListNodesResponse  # noqa: Y015
+
+@_typing.final
+class Node(_message.Message):
+    """One node."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    ENABLED_FIELD_NUMBER: _builtins.int
+    REGION_FIELD_NUMBER: _builtins.int
+    KEY_ID_FIELD_NUMBER: _builtins.int
+    PERMITTED_MODELS_FIELD_NUMBER: _builtins.int
+    DECLARED_FIELD_NUMBER: _builtins.int
+    ANNOUNCED_FIELD_NUMBER: _builtins.int
+    HEARD_AT_FIELD_NUMBER: _builtins.int
+    SILENT_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Name."""
+    enabled: _builtins.bool
+    """Switched on."""
+    region: _builtins.str
+    """Region it stands in; empty is unknown."""
+    key_id: _builtins.str
+    """Public id of its live key; empty without one."""
+    silent: _builtins.bool
+    """It missed three announcements in a row. Probes judge its health, not this."""
+    @_builtins.property
+    def permitted_models(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Models its key permits; empty: those declared, or all where none is declared."""
+
+    @_builtins.property
+    def declared(self) -> Global___NodeFacts:
+        """What the file says; not set where it does not name the node."""
+
+    @_builtins.property
+    def announced(self) -> Global___NodeFacts:
+        """What the node said last; not set until it was heard."""
+
+    @_builtins.property
+    def heard_at(self) -> _timestamp_pb2.Timestamp:
+        """When it was heard last."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        enabled: _builtins.bool = ...,
+        region: _builtins.str = ...,
+        key_id: _builtins.str = ...,
+        permitted_models: _abc.Iterable[_builtins.str] | None = ...,
+        declared: Global___NodeFacts | None = ...,
+        announced: Global___NodeFacts | None = ...,
+        heard_at: _timestamp_pb2.Timestamp | None = ...,
+        silent: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["announced", b"announced", "declared", b"declared", "heard_at", b"heard_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["announced", b"announced", "declared", b"declared", "enabled", b"enabled", "heard_at", b"heard_at", "key_id", b"key_id", "name", b"name", "permitted_models", b"permitted_models", "region", b"region", "silent", b"silent"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Node: _TypeAlias = Node  # noqa: Y015
+
+@_typing.final
+class NodeFacts(_message.Message):
+    """What is said of a node, by a file or by itself."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    URL_FIELD_NUMBER: _builtins.int
+    ENGINE_FIELD_NUMBER: _builtins.int
+    ENGINE_VERSION_FIELD_NUMBER: _builtins.int
+    SLOTS_FIELD_NUMBER: _builtins.int
+    DRAINING_FIELD_NUMBER: _builtins.int
+    EPOCH_MS_FIELD_NUMBER: _builtins.int
+    MODELS_FIELD_NUMBER: _builtins.int
+    url: _builtins.str
+    """Where it is dialled."""
+    engine: _builtins.str
+    """agent, ollama, vllm, tgi, llamacpp or demo."""
+    engine_version: _builtins.str
+    """Version of the engine, as announced."""
+    slots: _builtins.int
+    """Calls it takes at once."""
+    draining: _builtins.bool
+    """Takes no new calls."""
+    epoch_ms: _builtins.int
+    """Start of the agent, in milliseconds since 1970; an older agent is refused."""
+    @_builtins.property
+    def models(self) -> _containers.RepeatedCompositeFieldContainer[Global___NodeModel]:
+        """Its models."""
+
+    def __init__(
+        self,
+        *,
+        url: _builtins.str = ...,
+        engine: _builtins.str = ...,
+        engine_version: _builtins.str = ...,
+        slots: _builtins.int = ...,
+        draining: _builtins.bool = ...,
+        epoch_ms: _builtins.int = ...,
+        models: _abc.Iterable[Global___NodeModel] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["draining", b"draining", "engine", b"engine", "engine_version", b"engine_version", "epoch_ms", b"epoch_ms", "models", b"models", "slots", b"slots", "url", b"url"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NodeFacts: _TypeAlias = NodeFacts  # noqa: Y015
+
+@_typing.final
+class NodeModel(_message.Message):
+    """One model on one node."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    CONTEXT_WINDOW_FIELD_NUMBER: _builtins.int
+    LOADED_FIELD_NUMBER: _builtins.int
+    IGNORED_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The engine's name."""
+    context_window: _builtins.int
+    """Tokens per slot; not set is unknown."""
+    loaded: _builtins.bool
+    """In memory; not set is unknown."""
+    ignored: _builtins.bool
+    """Announced but not permitted, so it is not served."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        context_window: _builtins.int | None = ...,
+        loaded: _builtins.bool | None = ...,
+        ignored: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_context_window", b"_context_window", "_loaded", b"_loaded", "context_window", b"context_window", "loaded", b"loaded"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_context_window", b"_context_window", "_loaded", b"_loaded", "context_window", b"context_window", "ignored", b"ignored", "loaded", b"loaded", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__context_window: _TypeAlias = _typing.Literal["context_window"]  # noqa: Y015
+    _WhichOneofArgType__context_window: _TypeAlias = _typing.Literal["_context_window", b"_context_window"]  # noqa: Y015
+    _WhichOneofReturnType__loaded: _TypeAlias = _typing.Literal["loaded"]  # noqa: Y015
+    _WhichOneofArgType__loaded: _TypeAlias = _typing.Literal["_loaded", b"_loaded"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__context_window) -> _WhichOneofReturnType__context_window | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__loaded) -> _WhichOneofReturnType__loaded | None: ...
+
+Global___NodeModel: _TypeAlias = NodeModel  # noqa: Y015
+
+@_typing.final
+class SetNodeEnabledRequest(_message.Message):
+    """Switches one node."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    ENABLED_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Name of the node."""
+    enabled: _builtins.bool
+    """On or off."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        enabled: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["enabled", b"enabled", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetNodeEnabledRequest: _TypeAlias = SetNodeEnabledRequest  # noqa: Y015
+
+@_typing.final
+class SetNodeEnabledResponse(_message.Message):
+    """The node is switched."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetNodeEnabledResponse: _TypeAlias = SetNodeEnabledResponse  # noqa: Y015
+
+@_typing.final
+class Policy(_message.Message):
+    """Settings of the whole gateway."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLACEMENT_FIELD_NUMBER: _builtins.int
+    PLACEMENT_LOCK_FIELD_NUMBER: _builtins.int
+    FORCE_CLOUD_FIELD_NUMBER: _builtins.int
+    ALLOWED_REGIONS_FIELD_NUMBER: _builtins.int
+    BAND_FIELD_NUMBER: _builtins.int
+    ATTEMPTS_MAX_FIELD_NUMBER: _builtins.int
+    placement: Global___Placement.ValueType
+    """Placement where nothing else names one."""
+    placement_lock: _builtins.bool
+    """Refuse calls that ask for another placement."""
+    force_cloud: _builtins.bool
+    """As if every call asked for the cloud alone; calls that must stay on nodes are refused."""
+    band: _builtins.float
+    """How much later than the best a node may finish and still get a share; 1 or more, infinity switches it off."""
+    attempts_max: _builtins.int
+    """Attempts per call, 1 to 6."""
+    @_builtins.property
+    def allowed_regions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Regions calls may run in; empty means all."""
+
+    def __init__(
+        self,
+        *,
+        placement: Global___Placement.ValueType = ...,
+        placement_lock: _builtins.bool = ...,
+        force_cloud: _builtins.bool = ...,
+        allowed_regions: _abc.Iterable[_builtins.str] | None = ...,
+        band: _builtins.float = ...,
+        attempts_max: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed_regions", b"allowed_regions", "attempts_max", b"attempts_max", "band", b"band", "force_cloud", b"force_cloud", "placement", b"placement", "placement_lock", b"placement_lock"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Policy: _TypeAlias = Policy  # noqa: Y015
+
+@_typing.final
+class GetPolicyRequest(_message.Message):
+    """Asks for the policy."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetPolicyRequest: _TypeAlias = GetPolicyRequest  # noqa: Y015
+
+@_typing.final
+class GetPolicyResponse(_message.Message):
+    """The policy."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POLICY_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """Version of the catalogue that holds them."""
+    @_builtins.property
+    def policy(self) -> Global___Policy:
+        """The settings."""
+
+    def __init__(
+        self,
+        *,
+        policy: Global___Policy | None = ...,
+        version: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetPolicyResponse: _TypeAlias = GetPolicyResponse  # noqa: Y015
+
+@_typing.final
+class SetPolicyRequest(_message.Message):
+    """Settings to change."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POLICY_FIELD_NUMBER: _builtins.int
+    UPDATE_MASK_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def policy(self) -> Global___Policy:
+        """New values of the settings that the mask names; others are not looked at."""
+
+    @_builtins.property
+    def update_mask(self) -> _field_mask_pb2.FieldMask:
+        """Names of the settings to change."""
+
+    def __init__(
+        self,
+        *,
+        policy: Global___Policy | None = ...,
+        update_mask: _field_mask_pb2.FieldMask | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy", "update_mask", b"update_mask"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy", "update_mask", b"update_mask"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetPolicyRequest: _TypeAlias = SetPolicyRequest  # noqa: Y015
+
+@_typing.final
+class SetPolicyResponse(_message.Message):
+    """The policy after the change."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POLICY_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """Version of the catalogue that holds them."""
+    @_builtins.property
+    def policy(self) -> Global___Policy:
+        """All settings."""
+
+    def __init__(
+        self,
+        *,
+        policy: Global___Policy | None = ...,
+        version: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetPolicyResponse: _TypeAlias = SetPolicyResponse  # noqa: Y015
+
+@_typing.final
+class ListModelsRequest(_message.Message):
+    """Asks for all models."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListModelsRequest: _TypeAlias = ListModelsRequest  # noqa: Y015
+
+@_typing.final
+class ListModelsResponse(_message.Message):
+    """All models."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MODELS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def models(self) -> _containers.RepeatedCompositeFieldContainer[Global___Model]:
+        """In the order of the file."""
+
+    def __init__(
+        self,
+        *,
+        models: _abc.Iterable[Global___Model] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["models", b"models"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListModelsResponse: _TypeAlias = ListModelsResponse  # noqa: Y015
+
+@_typing.final
+class Model(_message.Message):
+    """A public model."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    ALIASES_FIELD_NUMBER: _builtins.int
+    CONTEXT_WINDOW_FIELD_NUMBER: _builtins.int
+    PLACEMENT_FIELD_NUMBER: _builtins.int
+    PLACEMENT_LOCK_FIELD_NUMBER: _builtins.int
+    ALLOWED_REGIONS_FIELD_NUMBER: _builtins.int
+    QUEUE_TIMEOUT_MS_FIELD_NUMBER: _builtins.int
+    TARGETS_FIELD_NUMBER: _builtins.int
+    NODES_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Name that answers carry."""
+    context_window: _builtins.int
+    """Tokens; not set is unknown."""
+    placement: Global___Placement.ValueType
+    """Its own placement; not set follows the policy."""
+    placement_lock: _builtins.bool
+    """Calls that ask for another placement are refused."""
+    queue_timeout_ms: _builtins.int
+    """How long a call may wait for a node, in milliseconds."""
+    @_builtins.property
+    def aliases(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Other names it is asked for by."""
+
+    @_builtins.property
+    def allowed_regions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Regions it may run in; empty means all."""
+
+    @_builtins.property
+    def targets(self) -> _containers.RepeatedCompositeFieldContainer[Global___Target]:
+        """Where it is served."""
+
+    @_builtins.property
+    def nodes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names of the nodes that serve it now, switched off ones excluded."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        aliases: _abc.Iterable[_builtins.str] | None = ...,
+        context_window: _builtins.int | None = ...,
+        placement: Global___Placement.ValueType = ...,
+        placement_lock: _builtins.bool = ...,
+        allowed_regions: _abc.Iterable[_builtins.str] | None = ...,
+        queue_timeout_ms: _builtins.int = ...,
+        targets: _abc.Iterable[Global___Target] | None = ...,
+        nodes: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_context_window", b"_context_window", "context_window", b"context_window"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_context_window", b"_context_window", "aliases", b"aliases", "allowed_regions", b"allowed_regions", "context_window", b"context_window", "name", b"name", "nodes", b"nodes", "placement", b"placement", "placement_lock", b"placement_lock", "queue_timeout_ms", b"queue_timeout_ms", "targets", b"targets"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__context_window: _TypeAlias = _typing.Literal["context_window"]  # noqa: Y015
+    _WhichOneofArgType__context_window: _TypeAlias = _typing.Literal["_context_window", b"_context_window"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__context_window) -> _WhichOneofReturnType__context_window | None: ...
+
+Global___Model: _TypeAlias = Model  # noqa: Y015
+
+@_typing.final
+class Target(_message.Message):
+    """One place where a model is served."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VENDOR_FIELD_NUMBER: _builtins.int
+    MODEL_FIELD_NUMBER: _builtins.int
+    WEIGHT_FIELD_NUMBER: _builtins.int
+    vendor: _builtins.str
+    """The vendor; `local` stands for all nodes."""
+    model: _builtins.str
+    """The model's name there."""
+    weight: _builtins.int
+    """Share of the traffic; not set: in the order of the file."""
+    def __init__(
+        self,
+        *,
+        vendor: _builtins.str = ...,
+        model: _builtins.str = ...,
+        weight: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_weight", b"_weight", "weight", b"weight"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_weight", b"_weight", "model", b"model", "vendor", b"vendor", "weight", b"weight"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__weight: _TypeAlias = _typing.Literal["weight"]  # noqa: Y015
+    _WhichOneofArgType__weight: _TypeAlias = _typing.Literal["_weight", b"_weight"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__weight) -> _WhichOneofReturnType__weight | None: ...
+
+Global___Target: _TypeAlias = Target  # noqa: Y015
+
+@_typing.final
+class ListChainsRequest(_message.Message):
+    """Asks for all chains."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListChainsRequest: _TypeAlias = ListChainsRequest  # noqa: Y015
+
+@_typing.final
+class ListChainsResponse(_message.Message):
+    """All chains."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHAINS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def chains(self) -> _containers.RepeatedCompositeFieldContainer[Global___Chain]:
+        """In the order of the file."""
+
+    def __init__(
+        self,
+        *,
+        chains: _abc.Iterable[Global___Chain] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["chains", b"chains"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListChainsResponse: _TypeAlias = ListChainsResponse  # noqa: Y015
+
+@_typing.final
+class Chain(_message.Message):
+    """Models in their order, per tier."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    DEFAULT_TIER_FIELD_NUMBER: _builtins.int
+    TIERS_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Name."""
+    default_tier: _builtins.str
+    """Tier where a call names none."""
+    @_builtins.property
+    def tiers(self) -> _containers.RepeatedCompositeFieldContainer[Global___Tier]:
+        """The tiers, in the order of the file."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        default_tier: _builtins.str = ...,
+        tiers: _abc.Iterable[Global___Tier] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["default_tier", b"default_tier", "name", b"name", "tiers", b"tiers"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Chain: _TypeAlias = Chain  # noqa: Y015
+
+@_typing.final
+class Tier(_message.Message):
+    """One tier of a chain."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    MODELS_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Name."""
+    @_builtins.property
+    def models(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Models in the order tried."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        models: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["models", b"models", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Tier: _TypeAlias = Tier  # noqa: Y015
+
+@_typing.final
+class GetFleetRequest(_message.Message):
+    """Asks for the live view."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetFleetRequest: _TypeAlias = GetFleetRequest  # noqa: Y015
+
+@_typing.final
+class GetFleetResponse(_message.Message):
+    """One replica's view of the machines."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KNOWN_FIELD_NUMBER: _builtins.int
+    NODES_FIELD_NUMBER: _builtins.int
+    QUEUES_FIELD_NUMBER: _builtins.int
+    known: _builtins.bool
+    """False while Redis does not answer: the counts are old then."""
+    @_builtins.property
+    def nodes(self) -> _containers.RepeatedCompositeFieldContainer[Global___NodeStatus]:
+        """The nodes."""
+
+    @_builtins.property
+    def queues(self) -> _containers.RepeatedCompositeFieldContainer[Global___QueueStatus]:
+        """The queues."""
+
+    def __init__(
+        self,
+        *,
+        known: _builtins.bool = ...,
+        nodes: _abc.Iterable[Global___NodeStatus] | None = ...,
+        queues: _abc.Iterable[Global___QueueStatus] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["known", b"known", "nodes", b"nodes", "queues", b"queues"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetFleetResponse: _TypeAlias = GetFleetResponse  # noqa: Y015
+
+@_typing.final
+class NodeStatus(_message.Message):
+    """One node now."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    ENGINE_FIELD_NUMBER: _builtins.int
+    HEALTH_FIELD_NUMBER: _builtins.int
+    DRAINING_FIELD_NUMBER: _builtins.int
+    BUSY_FIELD_NUMBER: _builtins.int
+    SLOTS_FIELD_NUMBER: _builtins.int
+    SEATS_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Name."""
+    engine: _builtins.str
+    """What serves it."""
+    health: _builtins.str
+    """healthy, suspect or down."""
+    draining: _builtins.bool
+    """Takes no new calls."""
+    busy: _builtins.int
+    """Slots taken by all replicas, as last seen."""
+    slots: _builtins.int
+    """Slots in all."""
+    @_builtins.property
+    def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___SeatStatus]:
+        """Its models."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        engine: _builtins.str = ...,
+        health: _builtins.str = ...,
+        draining: _builtins.bool = ...,
+        busy: _builtins.int = ...,
+        slots: _builtins.int = ...,
+        seats: _abc.Iterable[Global___SeatStatus] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["busy", b"busy", "draining", b"draining", "engine", b"engine", "health", b"health", "name", b"name", "seats", b"seats", "slots", b"slots"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NodeStatus: _TypeAlias = NodeStatus  # noqa: Y015
+
+@_typing.final
+class SeatStatus(_message.Message):
+    """One model on one node now."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MODEL_FIELD_NUMBER: _builtins.int
+    CONTEXT_WINDOW_FIELD_NUMBER: _builtins.int
+    COLD_FIELD_NUMBER: _builtins.int
+    SPEED_FIELD_NUMBER: _builtins.int
+    PREFILL_TOKENS_PER_S_FIELD_NUMBER: _builtins.int
+    DECODE_TOKENS_PER_S_FIELD_NUMBER: _builtins.int
+    SAMPLES_FIELD_NUMBER: _builtins.int
+    model: _builtins.str
+    """The engine's name."""
+    context_window: _builtins.int
+    """Tokens per slot; not set is unknown."""
+    cold: _builtins.bool
+    """Not in memory, or silent since it was loaded."""
+    speed: _builtins.float
+    """Factor of its weight; 1 where nothing is known."""
+    prefill_tokens_per_s: _builtins.float
+    """Tokens read per second; not set: not measured yet."""
+    decode_tokens_per_s: _builtins.float
+    """Tokens written per second by one stream; not set: not measured yet."""
+    samples: _builtins.int
+    """Measurements behind these figures."""
+    def __init__(
+        self,
+        *,
+        model: _builtins.str = ...,
+        context_window: _builtins.int | None = ...,
+        cold: _builtins.bool = ...,
+        speed: _builtins.float = ...,
+        prefill_tokens_per_s: _builtins.float | None = ...,
+        decode_tokens_per_s: _builtins.float | None = ...,
+        samples: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_context_window", b"_context_window", "_decode_tokens_per_s", b"_decode_tokens_per_s", "_prefill_tokens_per_s", b"_prefill_tokens_per_s", "context_window", b"context_window", "decode_tokens_per_s", b"decode_tokens_per_s", "prefill_tokens_per_s", b"prefill_tokens_per_s"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_context_window", b"_context_window", "_decode_tokens_per_s", b"_decode_tokens_per_s", "_prefill_tokens_per_s", b"_prefill_tokens_per_s", "cold", b"cold", "context_window", b"context_window", "decode_tokens_per_s", b"decode_tokens_per_s", "model", b"model", "prefill_tokens_per_s", b"prefill_tokens_per_s", "samples", b"samples", "speed", b"speed"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__context_window: _TypeAlias = _typing.Literal["context_window"]  # noqa: Y015
+    _WhichOneofArgType__context_window: _TypeAlias = _typing.Literal["_context_window", b"_context_window"]  # noqa: Y015
+    _WhichOneofReturnType__decode_tokens_per_s: _TypeAlias = _typing.Literal["decode_tokens_per_s"]  # noqa: Y015
+    _WhichOneofArgType__decode_tokens_per_s: _TypeAlias = _typing.Literal["_decode_tokens_per_s", b"_decode_tokens_per_s"]  # noqa: Y015
+    _WhichOneofReturnType__prefill_tokens_per_s: _TypeAlias = _typing.Literal["prefill_tokens_per_s"]  # noqa: Y015
+    _WhichOneofArgType__prefill_tokens_per_s: _TypeAlias = _typing.Literal["_prefill_tokens_per_s", b"_prefill_tokens_per_s"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__context_window) -> _WhichOneofReturnType__context_window | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__decode_tokens_per_s) -> _WhichOneofReturnType__decode_tokens_per_s | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__prefill_tokens_per_s) -> _WhichOneofReturnType__prefill_tokens_per_s | None: ...
+
+Global___SeatStatus: _TypeAlias = SeatStatus  # noqa: Y015
+
+@_typing.final
+class QueueStatus(_message.Message):
+    """The queue of one model now."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MODEL_FIELD_NUMBER: _builtins.int
+    WAITING_FIELD_NUMBER: _builtins.int
+    SLOTS_FIELD_NUMBER: _builtins.int
+    BUSY_FIELD_NUMBER: _builtins.int
+    HOLDING_S_FIELD_NUMBER: _builtins.int
+    FORECAST_S_FIELD_NUMBER: _builtins.int
+    model: _builtins.str
+    """The model."""
+    waiting: _builtins.int
+    """Calls that wait, of all replicas."""
+    slots: _builtins.int
+    """Slots of all its nodes."""
+    busy: _builtins.int
+    """Slots taken."""
+    holding_s: _builtins.float
+    """How long a call holds a slot, on average."""
+    forecast_s: _builtins.float
+    """How long one more call would wait; not set: no node."""
+    def __init__(
+        self,
+        *,
+        model: _builtins.str = ...,
+        waiting: _builtins.int = ...,
+        slots: _builtins.int = ...,
+        busy: _builtins.int = ...,
+        holding_s: _builtins.float = ...,
+        forecast_s: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_forecast_s", b"_forecast_s", "forecast_s", b"forecast_s"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_forecast_s", b"_forecast_s", "busy", b"busy", "forecast_s", b"forecast_s", "holding_s", b"holding_s", "model", b"model", "slots", b"slots", "waiting", b"waiting"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__forecast_s: _TypeAlias = _typing.Literal["forecast_s"]  # noqa: Y015
+    _WhichOneofArgType__forecast_s: _TypeAlias = _typing.Literal["_forecast_s", b"_forecast_s"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__forecast_s) -> _WhichOneofReturnType__forecast_s | None: ...
+
+Global___QueueStatus: _TypeAlias = QueueStatus  # noqa: Y015

@@ -65,6 +65,51 @@ class AdminServiceStub:
                 request_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetVersionRequest.SerializeToString,
                 response_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetVersionResponse.FromString,
                 _registered_method=True)
+        self.IssueNodeKey = channel.unary_unary(
+                '/ktms.admin.v1.AdminService/IssueNodeKey',
+                request_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.IssueNodeKeyRequest.SerializeToString,
+                response_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.IssueNodeKeyResponse.FromString,
+                _registered_method=True)
+        self.RevokeNodeKey = channel.unary_unary(
+                '/ktms.admin.v1.AdminService/RevokeNodeKey',
+                request_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.RevokeNodeKeyRequest.SerializeToString,
+                response_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.RevokeNodeKeyResponse.FromString,
+                _registered_method=True)
+        self.ListNodes = channel.unary_unary(
+                '/ktms.admin.v1.AdminService/ListNodes',
+                request_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.ListNodesRequest.SerializeToString,
+                response_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.ListNodesResponse.FromString,
+                _registered_method=True)
+        self.SetNodeEnabled = channel.unary_unary(
+                '/ktms.admin.v1.AdminService/SetNodeEnabled',
+                request_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.SetNodeEnabledRequest.SerializeToString,
+                response_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.SetNodeEnabledResponse.FromString,
+                _registered_method=True)
+        self.GetPolicy = channel.unary_unary(
+                '/ktms.admin.v1.AdminService/GetPolicy',
+                request_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetPolicyRequest.SerializeToString,
+                response_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetPolicyResponse.FromString,
+                _registered_method=True)
+        self.SetPolicy = channel.unary_unary(
+                '/ktms.admin.v1.AdminService/SetPolicy',
+                request_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.SetPolicyRequest.SerializeToString,
+                response_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.SetPolicyResponse.FromString,
+                _registered_method=True)
+        self.ListModels = channel.unary_unary(
+                '/ktms.admin.v1.AdminService/ListModels',
+                request_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.ListModelsRequest.SerializeToString,
+                response_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.ListModelsResponse.FromString,
+                _registered_method=True)
+        self.ListChains = channel.unary_unary(
+                '/ktms.admin.v1.AdminService/ListChains',
+                request_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.ListChainsRequest.SerializeToString,
+                response_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.ListChainsResponse.FromString,
+                _registered_method=True)
+        self.GetFleet = channel.unary_unary(
+                '/ktms.admin.v1.AdminService/GetFleet',
+                request_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetFleetRequest.SerializeToString,
+                response_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetFleetResponse.FromString,
+                _registered_method=True)
 
 
 class AdminServiceServicer:
@@ -116,6 +161,74 @@ class AdminServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def IssueNodeKey(self, request, context):
+        """Makes the key with which a node joins, and shows its token this once. Role: operator.
+        The node need not be declared; one that is keeps its declaration, over which its announcements are laid.
+        ALREADY_EXISTS when the node has a live key: revoke that first. INVALID_ARGUMENT for names that cannot be.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RevokeNodeKey(self, request, context):
+        """Revokes the key of a node for good and forgets what it announced, on all replicas. Role: operator.
+        NOT_FOUND when the node has no live key.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListNodes(self, request, context):
+        """Gives all nodes, declared or joined, with what each last announced; never a token. Role: viewer.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetNodeEnabled(self, request, context):
+        """Switches a node on or off; calls under way go on. Role: operator.
+        NOT_FOUND for an unknown node.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetPolicy(self, request, context):
+        """Gives the policy of the whole gateway. Role: viewer.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetPolicy(self, request, context):
+        """Changes the settings of the policy that the mask names. Role: operator.
+        INVALID_ARGUMENT for an empty mask, an unknown setting or a value that cannot be.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListModels(self, request, context):
+        """Gives the declared models, in the order of the file. Role: viewer.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListChains(self, request, context):
+        """Gives the declared chains, in the order of the file. Role: viewer.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetFleet(self, request, context):
+        """Gives the live view that the replica asked has of the nodes and queues. Role: viewer.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_AdminServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -148,6 +261,51 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.GetVersion,
                     request_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetVersionRequest.FromString,
                     response_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetVersionResponse.SerializeToString,
+            ),
+            'IssueNodeKey': grpc.unary_unary_rpc_method_handler(
+                    servicer.IssueNodeKey,
+                    request_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.IssueNodeKeyRequest.FromString,
+                    response_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.IssueNodeKeyResponse.SerializeToString,
+            ),
+            'RevokeNodeKey': grpc.unary_unary_rpc_method_handler(
+                    servicer.RevokeNodeKey,
+                    request_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.RevokeNodeKeyRequest.FromString,
+                    response_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.RevokeNodeKeyResponse.SerializeToString,
+            ),
+            'ListNodes': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListNodes,
+                    request_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.ListNodesRequest.FromString,
+                    response_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.ListNodesResponse.SerializeToString,
+            ),
+            'SetNodeEnabled': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetNodeEnabled,
+                    request_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.SetNodeEnabledRequest.FromString,
+                    response_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.SetNodeEnabledResponse.SerializeToString,
+            ),
+            'GetPolicy': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetPolicy,
+                    request_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetPolicyRequest.FromString,
+                    response_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetPolicyResponse.SerializeToString,
+            ),
+            'SetPolicy': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetPolicy,
+                    request_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.SetPolicyRequest.FromString,
+                    response_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.SetPolicyResponse.SerializeToString,
+            ),
+            'ListModels': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListModels,
+                    request_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.ListModelsRequest.FromString,
+                    response_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.ListModelsResponse.SerializeToString,
+            ),
+            'ListChains': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListChains,
+                    request_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.ListChainsRequest.FromString,
+                    response_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.ListChainsResponse.SerializeToString,
+            ),
+            'GetFleet': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetFleet,
+                    request_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetFleetRequest.FromString,
+                    response_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetFleetResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -313,6 +471,249 @@ class AdminService:
             '/ktms.admin.v1.AdminService/GetVersion',
             ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetVersionRequest.SerializeToString,
             ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetVersionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def IssueNodeKey(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ktms.admin.v1.AdminService/IssueNodeKey',
+            ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.IssueNodeKeyRequest.SerializeToString,
+            ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.IssueNodeKeyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RevokeNodeKey(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ktms.admin.v1.AdminService/RevokeNodeKey',
+            ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.RevokeNodeKeyRequest.SerializeToString,
+            ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.RevokeNodeKeyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListNodes(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ktms.admin.v1.AdminService/ListNodes',
+            ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.ListNodesRequest.SerializeToString,
+            ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.ListNodesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetNodeEnabled(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ktms.admin.v1.AdminService/SetNodeEnabled',
+            ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.SetNodeEnabledRequest.SerializeToString,
+            ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.SetNodeEnabledResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetPolicy(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ktms.admin.v1.AdminService/GetPolicy',
+            ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetPolicyRequest.SerializeToString,
+            ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetPolicyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetPolicy(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ktms.admin.v1.AdminService/SetPolicy',
+            ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.SetPolicyRequest.SerializeToString,
+            ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.SetPolicyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListModels(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ktms.admin.v1.AdminService/ListModels',
+            ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.ListModelsRequest.SerializeToString,
+            ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.ListModelsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListChains(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ktms.admin.v1.AdminService/ListChains',
+            ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.ListChainsRequest.SerializeToString,
+            ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.ListChainsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetFleet(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ktms.admin.v1.AdminService/GetFleet',
+            ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetFleetRequest.SerializeToString,
+            ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetFleetResponse.FromString,
             options,
             channel_credentials,
             insecure,

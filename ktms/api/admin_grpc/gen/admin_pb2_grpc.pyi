@@ -58,6 +58,33 @@ class AdminServiceStub:
     """
     GetVersion: _grpc.UnaryUnaryMultiCallable[_admin_pb2.GetVersionRequest, _admin_pb2.GetVersionResponse]
     """Tells which release serves, and the version of its catalogue. Role: viewer."""
+    IssueNodeKey: _grpc.UnaryUnaryMultiCallable[_admin_pb2.IssueNodeKeyRequest, _admin_pb2.IssueNodeKeyResponse]
+    """Makes the key with which a node joins, and shows its token this once. Role: operator.
+    The node need not be declared; one that is keeps its declaration, over which its announcements are laid.
+    ALREADY_EXISTS when the node has a live key: revoke that first. INVALID_ARGUMENT for names that cannot be.
+    """
+    RevokeNodeKey: _grpc.UnaryUnaryMultiCallable[_admin_pb2.RevokeNodeKeyRequest, _admin_pb2.RevokeNodeKeyResponse]
+    """Revokes the key of a node for good and forgets what it announced, on all replicas. Role: operator.
+    NOT_FOUND when the node has no live key.
+    """
+    ListNodes: _grpc.UnaryUnaryMultiCallable[_admin_pb2.ListNodesRequest, _admin_pb2.ListNodesResponse]
+    """Gives all nodes, declared or joined, with what each last announced; never a token. Role: viewer."""
+    SetNodeEnabled: _grpc.UnaryUnaryMultiCallable[_admin_pb2.SetNodeEnabledRequest, _admin_pb2.SetNodeEnabledResponse]
+    """Switches a node on or off; calls under way go on. Role: operator.
+    NOT_FOUND for an unknown node.
+    """
+    GetPolicy: _grpc.UnaryUnaryMultiCallable[_admin_pb2.GetPolicyRequest, _admin_pb2.GetPolicyResponse]
+    """Gives the policy of the whole gateway. Role: viewer."""
+    SetPolicy: _grpc.UnaryUnaryMultiCallable[_admin_pb2.SetPolicyRequest, _admin_pb2.SetPolicyResponse]
+    """Changes the settings of the policy that the mask names. Role: operator.
+    INVALID_ARGUMENT for an empty mask, an unknown setting or a value that cannot be.
+    """
+    ListModels: _grpc.UnaryUnaryMultiCallable[_admin_pb2.ListModelsRequest, _admin_pb2.ListModelsResponse]
+    """Gives the declared models, in the order of the file. Role: viewer."""
+    ListChains: _grpc.UnaryUnaryMultiCallable[_admin_pb2.ListChainsRequest, _admin_pb2.ListChainsResponse]
+    """Gives the declared chains, in the order of the file. Role: viewer."""
+    GetFleet: _grpc.UnaryUnaryMultiCallable[_admin_pb2.GetFleetRequest, _admin_pb2.GetFleetResponse]
+    """Gives the live view that the replica asked has of the nodes and queues. Role: viewer."""
 
 @_typing.type_check_only
 class AdminServiceAsyncStub(AdminServiceStub):
@@ -82,6 +109,33 @@ class AdminServiceAsyncStub(AdminServiceStub):
     """
     GetVersion: _aio.UnaryUnaryMultiCallable[_admin_pb2.GetVersionRequest, _admin_pb2.GetVersionResponse]  # type: ignore[assignment]
     """Tells which release serves, and the version of its catalogue. Role: viewer."""
+    IssueNodeKey: _aio.UnaryUnaryMultiCallable[_admin_pb2.IssueNodeKeyRequest, _admin_pb2.IssueNodeKeyResponse]  # type: ignore[assignment]
+    """Makes the key with which a node joins, and shows its token this once. Role: operator.
+    The node need not be declared; one that is keeps its declaration, over which its announcements are laid.
+    ALREADY_EXISTS when the node has a live key: revoke that first. INVALID_ARGUMENT for names that cannot be.
+    """
+    RevokeNodeKey: _aio.UnaryUnaryMultiCallable[_admin_pb2.RevokeNodeKeyRequest, _admin_pb2.RevokeNodeKeyResponse]  # type: ignore[assignment]
+    """Revokes the key of a node for good and forgets what it announced, on all replicas. Role: operator.
+    NOT_FOUND when the node has no live key.
+    """
+    ListNodes: _aio.UnaryUnaryMultiCallable[_admin_pb2.ListNodesRequest, _admin_pb2.ListNodesResponse]  # type: ignore[assignment]
+    """Gives all nodes, declared or joined, with what each last announced; never a token. Role: viewer."""
+    SetNodeEnabled: _aio.UnaryUnaryMultiCallable[_admin_pb2.SetNodeEnabledRequest, _admin_pb2.SetNodeEnabledResponse]  # type: ignore[assignment]
+    """Switches a node on or off; calls under way go on. Role: operator.
+    NOT_FOUND for an unknown node.
+    """
+    GetPolicy: _aio.UnaryUnaryMultiCallable[_admin_pb2.GetPolicyRequest, _admin_pb2.GetPolicyResponse]  # type: ignore[assignment]
+    """Gives the policy of the whole gateway. Role: viewer."""
+    SetPolicy: _aio.UnaryUnaryMultiCallable[_admin_pb2.SetPolicyRequest, _admin_pb2.SetPolicyResponse]  # type: ignore[assignment]
+    """Changes the settings of the policy that the mask names. Role: operator.
+    INVALID_ARGUMENT for an empty mask, an unknown setting or a value that cannot be.
+    """
+    ListModels: _aio.UnaryUnaryMultiCallable[_admin_pb2.ListModelsRequest, _admin_pb2.ListModelsResponse]  # type: ignore[assignment]
+    """Gives the declared models, in the order of the file. Role: viewer."""
+    ListChains: _aio.UnaryUnaryMultiCallable[_admin_pb2.ListChainsRequest, _admin_pb2.ListChainsResponse]  # type: ignore[assignment]
+    """Gives the declared chains, in the order of the file. Role: viewer."""
+    GetFleet: _aio.UnaryUnaryMultiCallable[_admin_pb2.GetFleetRequest, _admin_pb2.GetFleetResponse]  # type: ignore[assignment]
+    """Gives the live view that the replica asked has of the nodes and queues. Role: viewer."""
 
 class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
     """Reads and changes what the gateway serves and who may use it."""
@@ -139,5 +193,86 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_admin_pb2.GetVersionResponse, _abc.Awaitable[_admin_pb2.GetVersionResponse]]:
         """Tells which release serves, and the version of its catalogue. Role: viewer."""
+
+    @_abc_1.abstractmethod
+    def IssueNodeKey(
+        self,
+        request: _admin_pb2.IssueNodeKeyRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.IssueNodeKeyResponse, _abc.Awaitable[_admin_pb2.IssueNodeKeyResponse]]:
+        """Makes the key with which a node joins, and shows its token this once. Role: operator.
+        The node need not be declared; one that is keeps its declaration, over which its announcements are laid.
+        ALREADY_EXISTS when the node has a live key: revoke that first. INVALID_ARGUMENT for names that cannot be.
+        """
+
+    @_abc_1.abstractmethod
+    def RevokeNodeKey(
+        self,
+        request: _admin_pb2.RevokeNodeKeyRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.RevokeNodeKeyResponse, _abc.Awaitable[_admin_pb2.RevokeNodeKeyResponse]]:
+        """Revokes the key of a node for good and forgets what it announced, on all replicas. Role: operator.
+        NOT_FOUND when the node has no live key.
+        """
+
+    @_abc_1.abstractmethod
+    def ListNodes(
+        self,
+        request: _admin_pb2.ListNodesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.ListNodesResponse, _abc.Awaitable[_admin_pb2.ListNodesResponse]]:
+        """Gives all nodes, declared or joined, with what each last announced; never a token. Role: viewer."""
+
+    @_abc_1.abstractmethod
+    def SetNodeEnabled(
+        self,
+        request: _admin_pb2.SetNodeEnabledRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.SetNodeEnabledResponse, _abc.Awaitable[_admin_pb2.SetNodeEnabledResponse]]:
+        """Switches a node on or off; calls under way go on. Role: operator.
+        NOT_FOUND for an unknown node.
+        """
+
+    @_abc_1.abstractmethod
+    def GetPolicy(
+        self,
+        request: _admin_pb2.GetPolicyRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.GetPolicyResponse, _abc.Awaitable[_admin_pb2.GetPolicyResponse]]:
+        """Gives the policy of the whole gateway. Role: viewer."""
+
+    @_abc_1.abstractmethod
+    def SetPolicy(
+        self,
+        request: _admin_pb2.SetPolicyRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.SetPolicyResponse, _abc.Awaitable[_admin_pb2.SetPolicyResponse]]:
+        """Changes the settings of the policy that the mask names. Role: operator.
+        INVALID_ARGUMENT for an empty mask, an unknown setting or a value that cannot be.
+        """
+
+    @_abc_1.abstractmethod
+    def ListModels(
+        self,
+        request: _admin_pb2.ListModelsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.ListModelsResponse, _abc.Awaitable[_admin_pb2.ListModelsResponse]]:
+        """Gives the declared models, in the order of the file. Role: viewer."""
+
+    @_abc_1.abstractmethod
+    def ListChains(
+        self,
+        request: _admin_pb2.ListChainsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.ListChainsResponse, _abc.Awaitable[_admin_pb2.ListChainsResponse]]:
+        """Gives the declared chains, in the order of the file. Role: viewer."""
+
+    @_abc_1.abstractmethod
+    def GetFleet(
+        self,
+        request: _admin_pb2.GetFleetRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.GetFleetResponse, _abc.Awaitable[_admin_pb2.GetFleetResponse]]:
+        """Gives the live view that the replica asked has of the nodes and queues. Role: viewer."""
 
 def add_AdminServiceServicer_to_server(servicer: AdminServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

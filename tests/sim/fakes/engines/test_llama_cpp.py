@@ -69,7 +69,7 @@ def test_it_tells_about_itself(desk: Make) -> None:
     assert props["build_info"]
     assert b"llamacpp:requests_processing 0" in at.get("/metrics").body
     (entry,) = at.get("/v1/models").json["data"]
-    assert (entry["id"], entry["meta"]["n_ctx"]) == (VENDOR_MODEL, 8192)
+    assert (entry["id"], entry["meta"]["n_ctx"]) == (VENDOR_MODEL, 4 * 8192)  # its slots share one cache
     assert at.get("/nowhere").status == 404
 
 

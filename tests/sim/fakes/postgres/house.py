@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from ktms.adapters.memory.clock import LoopClock
+from ktms.adapters.memory.entropy import SeededEntropy
 from ktms.domain.access.client_key import ClientKey
 from ktms.domain.access.secret import Secret
 from ktms.domain.catalogue import (
@@ -46,7 +48,7 @@ class House:
         self.trace = Trace()
         self.postgres = SimPostgres(Seed(seed), self.trace)
         self.operator = Operator(self.postgres.store, SimEntropy(Seed(seed).chance("operator")), self.journal)
-        self.view = PostgresView(self.postgres, "gw1", self.journal)
+        self.view = PostgresView(self.postgres, "gw1", self.journal, SeededEntropy("gw1"), LoopClock())
 
     async def key(self, name: str = "app") -> ClientKey:
         key, _ = await self.operator.make_key(ClientKeySpec(name, "default"))

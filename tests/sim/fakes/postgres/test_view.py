@@ -3,6 +3,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from ktms.adapters.memory.clock import LoopClock
+from ktms.adapters.memory.entropy import SeededEntropy
 from ktms.adapters.memory.store import NEWS_MAX
 from ktms.domain.catalogue_rules import CatalogueInvalid
 from ktms.ports.catalogue import StoreAway
@@ -172,7 +174,7 @@ def test_a_key_may_be_revoked_while_no_replica_reaches_the_database() -> None:
 def test_two_replicas_hear_the_same() -> None:
     async def work() -> list[list[News | None]]:
         house = House()
-        other = PostgresView(house.postgres, "gw2", house.journal)
+        other = PostgresView(house.postgres, "gw2", house.journal, SeededEntropy("gw2"), LoopClock())
         first = await house.listening()
         house.view = other
         second = await house.listening()

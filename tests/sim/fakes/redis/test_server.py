@@ -96,3 +96,75 @@ def test_open_connections_are_counted() -> None:
     connected(server)
     connection.connection_lost(None)
     assert server.connections == 1
+
+
+def test_who_subscribed_is_told_what_others_publish() -> None:
+    server = SimRedis(now=lambda: 0.0)
+    listener, heard = connected(server)
+    other, _ = connected(server)
+    listener.data_received(request(b"SUBSCRIBE", b"news"))
+    heard.written = b""
+    other.data_received(request(b"PUBLISH", b"news", b"a") + request(b"PUBLISH", b"other", b"b"))
+    assert heard.written == b"*3\r\n$7\r\nmessage\r\n$4\r\nnews\r\n$1\r\na\r\n"
+
+
+def test_a_subscriber_that_does_not_read_is_cut_off() -> None:
+    server = SimRedis(now=lambda: 0.0)
+    listener, heard = connected(server)
+    listener.data_received(request(b"SUBSCRIBE", b"news"))
+    listener.pause_writing()
+    other, _ = connected(server)
+    other.data_received(request(b"PUBLISH", b"news", b"a"))
+    assert (heard.aborted, server.connections) == (True, 1)
+
+
+def test_a_subscriber_in_version_three_is_pushed_to() -> None:
+    server = SimRedis(now=lambda: 0.0)
+    listener, heard = connected(server)
+    listener.data_received(request(b"HELLO", b"3") + request(b"SUBSCRIBE", b"news"))
+    heard.written = b""
+    listener.data_received(request(b"PUBLISH", b"news", b"a"))
+    assert heard.written == b":0\r\n>3\r\n$7\r\nmessage\r\n$4\r\nnews\r\n$1\r\na\r\n"
+
+
+def test_a_subscriber_may_ask_for_a_sign_of_life_and_nothing_else() -> None:
+    connection, paper = connected(SimRedis(now=lambda: 0.0))
+    connection.data_received(request(b"SUBSCRIBE", b"news"))
+    paper.written = b""
+    connection.data_received(request(b"PING") + request(b"GET", b"key"))
+    assert paper.written.startswith(b"*2\r\n$4\r\npong\r\n$0\r\n\r\n-ERR Can't execute 'get'")
+
+
+def test_a_replica_that_takes_over_has_not_heard_the_last_writes() -> None:
+    server = SimRedis(now=lambda: 0.0)
+    connection, paper = connected(server)
+    connection.data_received(request(b"SET", b"early", b"1"))
+    replica = server.state.data.copy()
+    connection.data_received(request(b"SET", b"late", b"1") + request(b"SET", b"early", b"2"))
+    server.take_over(replica)
+    assert paper.aborted
+    connection, paper = connected(server)
+    connection.data_received(request(b"GET", b"early") + request(b"GET", b"late"))
+    assert paper.written == b"$1\r\n1\r\n$-1\r\n"
+
+
+@pytest.mark.parametrize(("fault", "how"), [("redis_away", "refused"), ("redis_hung", "unanswered")])
+def test_who_comes_in_vain_is_told_once(fault: str, how: str) -> None:
+    server = SimRedis()
+    came: list[str] = []
+    server.met = lambda _, word: came.append(word)
+    server.mode(fault, on=True)
+    connection, _ = connected(server)
+    for _ in range(2):
+        connection.data_received(request(b"PING"))
+    assert came == [how]
+
+
+def test_a_connection_from_before_that_asks_in_vain_is_told_apart() -> None:
+    server = SimRedis()
+    came: list[str] = []
+    server.met = lambda _, word: came.append(word)
+    connection, _ = connected(server)
+    server.mode("redis_hung", on=True)
+    connection.data_received(request(b"PING"))
+    assert came == ["kept"]

@@ -1,0 +1,203 @@
+"""Looks at the nodes: the free look every few seconds, by one replica at a time; a token where one is due.
+
+Rules: what was found goes onto the board, where every replica reads it, this one too; if most of the fleet turns
+bad within one round the looks are distrusted (panic rule); a token is only asked of an idle node, with a lease,
+and beside the rounds: an engine that hangs holds up nobody (N04). Who sees a node ill asks for it, whoever has the
+duty of looking: what one replica's calls met with, others may not have seen.
+Not here: what a look is (`look.py`), what follows from it (`domain/capacity/node_health.py`).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from ktms.domain.capacity.node_health import MISSES_MAX, believed
+from ktms.domain.capacity.node_report import Look, NodeReport
+from ktms.domain.capacity.seat import Health, NodeState, Seat
+from ktms.domain.ids import NodeName
+from ktms.engine.look import LOAD_S, TOKEN_S, Looks
+from ktms.engine.node_walk import Machines
+from ktms.ports.fleet_board import FleetBoard
+from ktms.ports.lease_store import LeaseStoreAway, SlotWish
+from ktms.ports.telemetry import Dependency
+
+PROBE_EVERY_S = 5.0
+
+PROBING = "probe"
+"""The duty of looking, which one replica has at a time."""
+
+DUTY_S = 12.0
+"""A replica that dies has its duty taken over after two rounds."""
+
+DONE_S = 0.01
+"""A duty that is done is kept no longer: a look that is posted right after the news of a load hides them from
+replicas which have not read them yet."""
+
+LOOKS_AT_ONCE = 64
+"""A round over ten thousand nodes is no stampede of our own."""
+
+TOKENS_AT_ONCE = 16
+"""Ill machines asked for a token at once, whatever their number: each may take minutes not to answer."""
+
+LOADS_AT_ONCE = 16
+"""Loads under way of this replica: one engine loads one model at a time anyway."""
+
+
+class Prober:
+    """Keeps the board true."""
+
+    def __init__(self, machines: Machines, board: FleetBoard, looks: Looks) -> None:
+        self._board = board
+        self._clock = machines.clock
+        self._fleet = machines.fleet
+        self._identities = machines.identities
+        self._leases = machines.leases
+        self._loads = machines.loads
+        self._looks = looks
+        self._telemetry = machines.telemetry
+        self._misses: dict[NodeName, int] = {}
+        self._gate = asyncio.Semaphore(LOOKS_AT_ONCE)
+        self._token_due: asyncio.Queue[Seat] = asyncio.Queue()  # one per node at most
+        self._token_asked: set[NodeName] = set()
+
+    async def run(self) -> None:
+        """Look and load until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._rounds(), name="probe-nodes")
+            group.create_task(self._begin_each(group, self._token_due.get, self._ask_token, TOKENS_AT_ONCE))
+            group.create_task(self._begin_each(group, self._loads.next, self._load, LOADS_AT_ONCE))
+
+    async def _begin_each(
+        self,
+        group: asyncio.TaskGroup,
+        due: Callable[[], Awaitable[Seat]],
+        work: Callable[[Seat], Awaitable[None]],
+        at_once_max: int,
+    ) -> None:
+        """Begin what is due, each in a task of its own, so many at once."""
+        places = asyncio.Semaphore(at_once_max)
+
+        async def run(seat: Seat) -> None:
+            try:
+                await work(seat)
+            finally:
+                places.release()
+
+        while True:
+            await places.acquire()
+            group.create_task(run(await due()))
+
+    async def round(self) -> None:
+        """Look at every node once, if it is this replica's duty; see who needs a token in any case.
+
+        Raises:
+            LeaseStoreAway: nobody can be told what was found.
+        """
+        states = tuple(self._fleet.nodes)
+        for state in states:
+            self._want_token(state)
+        if not states or not await self._board.claim(PROBING, DUTY_S):
+            return
+        async with asyncio.TaskGroup() as group:
+            looks = [group.create_task(self._look(state)) for state in states]
+        found = self._believed(states, [look.result() for look in looks])
+        await self._board.post(found)
+        idle = [report.node for report in found if report.busy == 0]
+        if idle:
+            await self._board.drained(idle)
+
+    async def _rounds(self) -> None:
+        while True:
+            try:
+                await self.round()
+            except LeaseStoreAway as away:
+                self._telemetry.dependency_failed(Dependency.REDIS, "probe_nodes", away.kind)
+            await asyncio.sleep(PROBE_EVERY_S)
+
+    async def _look(self, state: NodeState) -> NodeReport:
+        name = state.node.name
+        async with self._gate:  # another replica may have had the duty until now
+            return await self._looks.models(state, max(self._misses.get(name, 0), self._fleet.misses(name)))
+
+    def _want_token(self, state: NodeState) -> None:
+        name, now = state.node.name, self._clock.monotonic()
+        health = self._fleet.health(name)
+        seat = min(self._fleet.seats_of(name), key=_cold, default=None)
+        if name in self._token_asked or seat is None or state.busy or not health.wants_token(now):
+            return
+        health.token_asked(now)
+        self._token_asked.add(name)
+        self._token_due.put_nowait(seat)
+
+    async def _ask_token(self, seat: Seat) -> None:
+        try:
+            await self._token(seat)
+        except LeaseStoreAway as away:
+            self._telemetry.dependency_failed(Dependency.REDIS, "probe_nodes", away.kind)
+        finally:
+            self._token_asked.discard(seat.state.node.name)
+
+    async def _token(self, seat: Seat) -> None:
+        """Ask for a token with a lease in hand, should the node be idle after all."""
+        state = seat.state
+        grant = await self._leases.take((SlotWish(state.node.name, state.slots),), self._identities.lease())
+        if grant.lease is None:
+            return
+        try:
+            await self._speaks(f"token:{state.node.name}", seat, TOKEN_S)
+        finally:
+            self._leases.release(grant.lease)
+
+    def _believed(self, states: tuple[NodeState, ...], found: list[NodeReport]) -> list[NodeReport]:
+        before = [state.health for state in states]
+        after = [
+            Health.DOWN if report.look is Look.MISSED and report.misses >= MISSES_MAX else state.health
+            for state, report in zip(states, found, strict=True)
+        ]
+        if believed(before, after):
+            self._misses = {report.node: report.misses for report in found if report.misses}
+            return found
+        self._telemetry.event("error", "probe_distrusted", nodes=len(states))
+        return [report for report in found if report.look is not Look.MISSED]
+
+    async def _load(self, seat: Seat) -> None:
+        loaded = False
+        self._loads.began(seat, self._clock.monotonic())
+        try:
+            loaded = await self._loaded(seat)
+        except LeaseStoreAway as away:
+            self._telemetry.dependency_failed(Dependency.REDIS, "load_model", away.kind)
+        finally:
+            self._loads.ended(seat, self._clock.monotonic(), loaded=loaded)
+
+    async def _loaded(self, seat: Seat) -> bool:
+        """Load a model unless another replica is at it; everybody learns of the result from the board."""
+        return await self._speaks(f"load:{seat.state.node.name}:{seat.vendor_model}", seat, LOAD_S)
+
+    async def _speaks(self, duty: str, seat: Seat, timeout_s: float) -> bool:
+        """Have a token generated unless another replica is at it; everybody learns of it from the board."""
+        if not await self._board.claim(duty, DUTY_S):
+            return False
+        if seat.cold:
+            self._telemetry.event("info", "model_loading", node=seat.state.node.name, model=seat.vendor_model)
+        async with asyncio.TaskGroup() as group:
+            keeping = group.create_task(self._keep(duty))
+            report = await self._looks.token(seat, timeout_s=timeout_s)
+            keeping.cancel()
+        if report.look is not Look.SPOKE:
+            return False
+        self._fleet.spoke(seat)
+        await self._board.post((report,))
+        await self._board.claim(duty, DONE_S)  # a replica that missed the news may ask for a token itself
+        return True
+
+    async def _keep(self, duty: str) -> None:
+        while True:
+            await asyncio.sleep(DUTY_S / 3)
+            try:
+                await self._board.claim(duty, DUTY_S)
+            except LeaseStoreAway as away:
+                self._telemetry.dependency_failed(Dependency.REDIS, "load_model", away.kind)
+
+
+def _cold(seat: Seat) -> bool:
+    return seat.cold

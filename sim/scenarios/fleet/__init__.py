@@ -1,0 +1,1 @@
+"""Scenarios about our own machines, and about the store of their slots."""

@@ -1,0 +1,1 @@
+"""Scenarios about Redis and the leases in it."""
