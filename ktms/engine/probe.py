@@ -180,19 +180,29 @@ class Prober:
         if seat.cold:
             self._telemetry.event("info", "model_loading", node=seat.state.node.name, model=seat.vendor_model)
         async with asyncio.TaskGroup() as group:
-            keeping = group.create_task(self._keep(duty))
-            report = await self._looks.token(seat, timeout_s=timeout_s)
+            asking = group.create_task(self._looks.token(seat, timeout_s=timeout_s))
+            keeping = group.create_task(self._keep(duty, seat, asking))
+            await asyncio.wait((asking,))
             keeping.cancel()
-        if report.look is not Look.SPOKE:
+        report = None if asking.cancelled() else asking.result()
+        if report is None or report.look is not Look.SPOKE:
             return False
         self._fleet.spoke(seat)
         await self._board.post((report,))
         await self._board.claim(duty, DONE_S)  # a replica that missed the news may ask for a token itself
         return True
 
-    async def _keep(self, duty: str) -> None:
+    async def _keep(self, duty: str, seat: Seat, asking: "asyncio.Task[NodeReport]") -> None:
+        """Keep the duty while a token is awaited, and end the wait once something else has told what it would.
+
+        A machine that vanishes says nothing: without this its load would be awaited for minutes after it is back.
+        """
+        state, was_cold, before = seat.state, seat.cold, seat.state.health
         while True:
             await asyncio.sleep(DUTY_S / 3)
+            if (was_cold and not seat.cold) or (state.health is not before and state.health is not Health.SUSPECT):
+                asking.cancel()
+                return
             try:
                 await self._board.claim(duty, DUTY_S)
             except LeaseStoreAway as away:

@@ -1,6 +1,7 @@
 """Models brought into memory beside the calls: once over all replicas, and nothing waits for it for ever."""
 
-from ktms.adapters.memory.upstream import Pause, Script, Silence
+from ktms.adapters.memory.upstream import MemoryExchange, Pause, Script, Silence, State
+from ktms.domain.capacity.node_health import FAILURES_MAX, Evidence
 from ktms.engine.look import LOAD_S
 from ktms.engine.probe import DUTY_S
 from ktms.ports.telemetry import Dependency
@@ -8,6 +9,11 @@ from tests.engine.machines import seat_of
 from tests.engine.rig import refusal, whole
 from tests.engine.virtual_loop import after
 from tests.engine.watch import Watch, watch_of
+
+
+def ended(exchange: MemoryExchange) -> bool:
+    return exchange.state is not State.OPEN
+
 
 COLD: Script = (Pause(20), *whole("H"))
 
@@ -40,6 +46,36 @@ async def test_a_load_has_minutes_and_no_more() -> None:
         assert exchange.request.timers.total_s == LOAD_S
         await after(LOAD_S)
     assert watch.rig.upstream.open_total == 0
+
+
+async def test_a_load_into_a_machine_that_vanished_ends_when_the_machine_is_down() -> None:
+    watch = await watch_of("mac-1")
+    watch.rig.says("mac-1", (Silence(),))
+    seat = seat_of(watch.rig.machines.fleet, "mac-1")
+    seat.cold = True
+    watch.rig.machines.loads.want(seat, watch.rig.clock.monotonic())
+    async with watch.rig.at_work():
+        await after(1)
+        (load,) = [one for one in watch.rig.upstream.exchanges if one.request.prologue.method == "POST"]
+        assert not ended(load)
+        for _ in range(FAILURES_MAX):
+            watch.rig.machines.fleet.note(seat.state.node.name, Evidence.CONNECT_FAILED)
+        await after(DUTY_S)
+        assert ended(load), "what is open now asks whether it is back"
+        assert seat.cold
+
+
+async def test_a_load_ends_when_the_model_spoke_to_somebody_else() -> None:
+    watch = await watch_of("mac-1")
+    watch.rig.says("mac-1", (Silence(),))
+    seat = seat_of(watch.rig.machines.fleet, "mac-1")
+    seat.cold = True
+    watch.rig.machines.loads.want(seat, watch.rig.clock.monotonic())
+    async with watch.rig.at_work():
+        await after(1)
+        watch.rig.machines.fleet.spoke(seat)
+        await after(DUTY_S)
+        assert watch.rig.upstream.open_total == 0
 
 
 async def test_a_load_that_a_replica_died_in_is_taken_over() -> None:
