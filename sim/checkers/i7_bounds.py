@@ -23,6 +23,9 @@ TASKS_IDLE_MAX = 40
 
 TASKS_PER_CALL = 6
 
+TASKS_PER_NODE = 6
+"""A look, and an awaited token with who keeps its duty; both at once for each machine that is ill."""
+
 CONNECTIONS_SPARE = 10
 """Probes, and connections that were opened for no call."""
 
@@ -83,7 +86,7 @@ def _bounded(sample: Fact, calls: int, settled: list[float], nodes: int) -> Iter
     at, inflight, connections = sample.at, sample.number("inflight"), sample.number("connections")
     recent = bisect_right(settled, at) - bisect_left(settled, at - UPSTREAM_KEPT_S)
     bounds = {
-        "tasks": TASKS_IDLE_MAX + TASKS_PER_CALL * (inflight + connections),
+        "tasks": TASKS_IDLE_MAX + TASKS_PER_CALL * (inflight + connections) + TASKS_PER_NODE * nodes,
         "connections": CONNECTIONS_SPARE + calls,
         "inflight": CONNECTIONS_SPARE + calls,
         "upstream_open": UPSTREAM_SPARE + nodes + inflight + recent,
