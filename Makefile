@@ -23,7 +23,7 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 19
 
 install: .venv/.installed $(NODE_DIR)/node_modules/.installed ## create .venv with everything; quick when nothing changed
-	@:
+	@$(if $(filter install,$(MAKECMDGOALS)),echo "ready: make up",:)
 
 .venv/.installed: pyproject.toml release/requirements/dev.txt .ci/install
 	@.ci/install
@@ -32,7 +32,7 @@ install: .venv/.installed $(NODE_DIR)/node_modules/.installed ## create .venv wi
 $(NODE_DIR)/node_modules/.installed: $(NODE_DIR)/package.json $(NODE_DIR)/package-lock.json
 	@.ci/install-node $(NODE_DIR)
 
-up: install ## run the whole gateway on this machine (ARGS="--port 9000" hands options on)
+up: .venv/.installed ## run the whole gateway on this machine (ARGS="--port 9000" hands options on)
 	@$(BIN)/ktms up $(ARGS)
 
 test: install ## every test that needs nothing but this machine; the pure rooms must be covered whole
@@ -60,7 +60,7 @@ lock: install ## pin the newest versions that pyproject.toml allows, with their 
 	@$(BIN)/$(LOCK) --upgrade --extra all --constraint release/requirements/dev.txt -o release/requirements/server.txt
 	@cd $(NODE_DIR) && rm -f package-lock.json && npm install --package-lock-only
 
-proto: install ## generate the code of the admin API from its .proto file
+proto: install ## generate the code of the gRPC APIs from their .proto files
 	@.ci/proto
 
 bench: install ## measure cost and latency of the gateway against nginx and others

@@ -26,6 +26,7 @@ def announcement_of(agent: AgentDraft, machine: NodeDraft, token: str) -> Reques
         "token": f"canary-token-of-{machine.name}",
         "engine": ENGINES[machine.engine].value,
         "epoch": epoch_ms_of(agent),
+        "draining": agent.draining,
         "slots": machine.slots,
         "models": [
             {"name": vendor_model_of(model), "context_window": machine.window, "loaded": True}

@@ -4,19 +4,23 @@ Hosts are called like their vendor or node; every credential has a marker in it,
 """
 
 from dataclasses import dataclass
+from decimal import Decimal
 
 from ktms.domain.access.key_form import KeyKind, make_key
+from ktms.domain.access.limits import Limits
 from ktms.domain.access.secret import Secret
 from ktms.domain.catalogue import (
     DEFAULT_TENANT,
     Catalogue,
     ChainSpec,
     ClientKeySpec,
+    DollarLimitMode,
     EngineKind,
     ModelSpec,
     NodeModelSpec,
     NodeSpec,
     PolicySpec,
+    PriceSpec,
     Selection,
     TargetSpec,
     TenantSpec,
@@ -26,7 +30,7 @@ from ktms.domain.catalogue import (
 )
 from ktms.domain.ids import LOCAL
 from ktms.domain.placement import Placement
-from sim.draft import MODEL, Draft, Engine, KeyDraft, NodeDraft, VendorDraft, vendor_model_of
+from sim.draft import MODEL, Draft, Engine, KeyDraft, LimitsDraft, NodeDraft, VendorDraft, vendor_model_of
 from sim.seed import Seed
 
 TARGET_PORT = 8000
@@ -74,7 +78,12 @@ def catalogue_of(draft: Draft, tokens: Tokens) -> Catalogue:
         models=tuple(_model(name, draft) for name in served),
         chains=tuple(ChainSpec(chain.name, dict(chain.tiers), chain.tiers[0][0]) for chain in draft.chains),
         nodes=tuple(_node(node) for node in draft.nodes if not node.joins),
-        tenants=(TenantSpec(DEFAULT_TENANT),),
+        prices=tuple(
+            PriceSpec(one.vendor, vendor_model_of(name), input=Decimal(one.input), output=Decimal(one.output))
+            for one in draft.prices
+            for name in served
+        ),
+        tenants=(TenantSpec(DEFAULT_TENANT, limits=_limits(draft.team)),),
         client_keys=tuple(_key(key, tokens) for key in draft.keys),
         policy=PolicySpec(
             placement=Placement(draft.placement) if draft.placement else Placement.NODES_FIRST,
@@ -92,6 +101,7 @@ def _model(name: str, draft: Draft) -> ModelSpec:
         (*local, *(TargetSpec(vendor.name, called) for vendor in draft.vendors if name in vendor.serves)),
         timeouts=TimeoutSpec(first_token_s=draft.knobs.first_token_s, idle_s=draft.knobs.idle_s),
         queue_timeout_ms=draft.queue_timeout_ms,
+        cache_ttl_s=draft.cache_ttl_s,
         selection=Selection.ROUND_ROBIN if draft.round_robin else Selection.WEIGHTED,
     )
 
@@ -127,5 +137,17 @@ def _key(key: KeyDraft, tokens: Tokens) -> ClientKeySpec:
         placements=allowed,
         placement=default,
         interactive=key.interactive,
+        limits=_limits(key.limits),
+        dollar_limit_mode=DollarLimitMode.CLOSED if key.closed else None,
         secret=Secret(tokens.of(key.name)),
+    )
+
+
+def _limits(limits: LimitsDraft) -> Limits:
+    return Limits(
+        rpm=limits.rpm,
+        tpm=limits.tpm,
+        concurrent=limits.concurrent,
+        usd_per_day_micros=limits.day,
+        usd_per_month_micros=limits.month,
     )

@@ -7,7 +7,7 @@ import asyncio
 import itertools
 from collections.abc import Sequence
 
-from ktms.api.routes import Handler
+from ktms.api.routes import Handler, Routes
 from sim.actors.answer import Answer
 from sim.actors.line import Line, WireLine
 from sim.actors.request import Request
@@ -88,7 +88,7 @@ class _PortLine:
         """See `Line`."""
         self._answer = answer
         routes = self._gateway.routes
-        handler = None if routes is None else routes[request.path][request.method]
+        handler = None if routes is None else _handler(routes, request)
         if handler is None:
             answer.connection_lost()
             return
@@ -132,6 +132,13 @@ class _PortLine:
         self._connection.leave()
         if self._task is not None:
             self._task.cancel()
+
+
+def _handler(routes: Routes, request: Request) -> Handler:
+    """Find the door of a request, as the port does."""
+    path = request.path.partition("?")[0]
+    tail = next((route for route in routes if route.endswith("/") and path.startswith(route)), path)
+    return routes.get(path, routes[tail])[request.method]
 
 
 class PortClients:

@@ -37,6 +37,18 @@ class Engine(StrEnum):
     TGI = "tgi"
 
 
+class Habit(StrEnum):
+    """What a machine may do besides its dialect; each was met in the wild (the cases N15 to N26 of the tests)."""
+
+    DEAF_WHILE_BUSY = "it answers no look while it writes an answer"
+    EMBEDS_ALONE = "it refuses whatever is no embedding"
+    SHARES_WINDOW = "all its slots have one window together, and all answers die when that is full"
+    REFUSES_LONG = "an Ollama that cannot shorten prompts: it refuses those that do not fit"
+    OLD_METRICS = "a vLLM that calls its cache by the older name in its metrics"
+    TELLS_BUSY = "its list says how many answers it writes, as an agent's does in front of it"
+    HEEDS_OPTIONS = "it loads its model anew where a body asks for another window, or for none to be kept"
+
+
 @dataclass(frozen=True, slots=True)
 class VendorDraft:
     """One cloud vendor. Latencies are medians in seconds; shares of its answers are 5xx (error) and 429 (busy)."""
@@ -62,11 +74,15 @@ class NodeDraft:
     real_slots: int | None = None  # what it has in truth; None: what was declared
     slots_told: int | None = None  # what an agent says that it has; None: the truth
     window: int | None = 8192
+    real_window: int | None = None  # what it has in truth; None: what was declared
     first_token_s: float = 0.2
     token_s: float = 0.03
     prefill_token_s: float = 0.0  # per token of the prompt, before the first one of the answer
     serves: tuple[str, ...] = (MODEL,)
     joins: bool = False  # it is declared nowhere: calls go there once its agent has announced it
+    habits: tuple[Habit, ...] = ()
+    elsewhere: tuple[int, ...] = ()  # of each engine behind its address: calls that run there past all gateways
+    gauge_lag_s: float = 0.0  # how far its metrics trail behind what it does
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +98,7 @@ class AgentDraft:
     started_s: float = 0.0
     gateway: int = 0
     every_s: float = 30.0
+    draining: bool = False  # it says that it takes nothing new
 
 
 class Manner(StrEnum):
@@ -93,6 +110,7 @@ class Manner(StrEnum):
     VANISHES = "is gone without a FIN after `after` events"
     STALLS = "stops reading after `after` events, for good"
     SLOW = "pauses `after` seconds after every event"
+    RETURNS = "asks again at the moment that a refusal names, up to `after` times; after two minutes it does not"
     RETRIES = "asks again, up to `after` times, when it got an error or no answer"
 
 
@@ -113,15 +131,60 @@ class CallDraft:
     manner: Manner = Manner.READS
     after: float = 0.0
     once: bool = False  # sent with an Idempotency-Key: it counts on a repeat not being paid twice
+    word: str = ""  # the Idempotency-Key itself, where several calls have the same; empty: one of its own
+    question: str = ""  # calls of one question have the same body; empty: one of its own
+    more: tuple[tuple[str, object], ...] = ()  # members of its body besides
+    path: str = ""  # its request target, where that is not the one of its route
+
+
+@dataclass(frozen=True, slots=True)
+class BatchDraft:
+    """One batch of a client, which polls it at all replicas in turn until it has ended.
+
+    `tokens` are those of each answer; `cancels_after_s`: then it is cancelled. Its file is sent at `at_s`, and
+    it is made then or at `makes_at_s`.
+    """
+
+    at_s: float
+    lines: int
+    makes_at_s: float = 0.0
+    key: str = "app"
+    model: str = MODEL
+    tokens: int = 20
+    placement: str | None = None
+    poll_s: float = 5.0
+    cancels_after_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LimitsDraft:
+    """What a key or the team may use; None: no limit. Rates are per minute, dollars are micro-dollars."""
+
+    rpm: int | None = None
+    tpm: int | None = None
+    concurrent: int | None = None
+    day: int | None = None
+    month: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PriceDraft:
+    """What a vendor charges for each model, or what `local` costs: micro-dollars per token."""
+
+    vendor: str
+    input: int = 0
+    output: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class KeyDraft:
-    """One client key."""
+    """One client key. `closed`: it is refused where its dollars cannot be counted."""
 
     name: str
     placements: tuple[str, ...] = ()  # allowed ones; empty: all
     interactive: bool = False
+    limits: LimitsDraft = LimitsDraft()
+    closed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +216,7 @@ class Knobs:
     window_bytes: float = 256 * 1024  # of every connection: under way or unread at the peer
     client_slice_bytes: int = 0  # the largest piece in which requests reach a gateway; 0: as they were written
     poll_s: float = 10.0  # how often an operator asks each replica for its readiness
+    usage_events_max: int = 10_000  # that a replica without a spool folder holds for the ledger
     sample_s: float = 7.0  # how often it is noted what gateways hold, and what the store of leases counts
 
 
@@ -166,15 +230,21 @@ class Draft:
     nodes: tuple[NodeDraft, ...] = ()
     agents: tuple[AgentDraft, ...] = ()
     keys: tuple[KeyDraft, ...] = (KeyDraft("app"),)
+    team: LimitsDraft = LimitsDraft()  # of all keys together
+    dollars_closed: bool = False  # every key is
+    prices: tuple[PriceDraft, ...] = ()
     placement: str | None = None
     attempts_max: int = 6
     redis: bool = True
+    spool: bool = False  # each replica has a folder for usage events, which outlives its processes
     epoch_open: bool = True  # False: what the replicas share was lost just before the world begins
     queue_timeout_ms: int = 2000
+    cache_ttl_s: int = 0  # so long answers are kept to be given again
     round_robin: bool = False
     band: float = 1.25
     chains: tuple[ChainDraft, ...] = ()
     knobs: Knobs = field(default_factory=Knobs)
     calls: tuple[CallDraft, ...] = ()
+    batches: tuple[BatchDraft, ...] = ()
     faults: Plan = ()
     runs_s: float = 60.0

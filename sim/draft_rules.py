@@ -15,12 +15,19 @@ PLACEMENTS = ("nodes_first", "nodes_only", "cloud_first", "cloud_only", None)
 MEANT = {
     "status": (500.0, 599.0),
     "fewer_slots": (1.0, math.inf),
+    "smaller_window": (1.0, math.inf),
     "sliced": (1.0, math.inf),
     "thin_link": (1.0, math.inf),
 }
 """Amounts that mean anything, where not all do."""
 
-NEEDS_BYTES = ("partition", "thin_link", "sliced", "redis_failover")
+LOCAL = "local"
+"""Whose price that of our own machines is."""
+
+PRICE_MAX = 10_000
+"""Dollars per million tokens that a price may be at most."""
+
+NEEDS_BYTES = ("partition", "thin_link", "sliced", "redis_cut", "redis_failover", "redis_garbled")
 """Faults that mean nothing where there are no bytes."""
 
 
@@ -28,14 +35,31 @@ def complaints(draft: Draft) -> Iterator[str]:
     """Give what is wrong with a draft, one line each."""
     for fault in draft.faults:
         yield from _of_fault(draft, fault)
+    yield from _of_money(draft)
     keys = [*(key.name for key in draft.keys), "stranger"]
     for number, call in enumerate(draft.calls):
         said = f"call {number}"
         yield from _not_among(f"{said} is by key", call.key, keys)
         yield from _not_among(f"{said} takes route", call.route, ROUTES)
         yield from _not_among(f"{said} has placement", call.placement, PLACEMENTS)
+        if call.path and draft.level is Level.PORTS:
+            yield f"{said} has a request target of its own, which means nothing at level PORTS: use WIRE"
         if not 0 <= call.gateway < draft.replicas:
             yield f"{said} goes to gateway {call.gateway}; this world has {draft.replicas}, counted from 0"
+
+
+def _of_money(draft: Draft) -> Iterator[str]:
+    vendors = [*(vendor.name for vendor in draft.vendors), LOCAL]
+    for price in draft.prices:
+        yield from _not_among("a price is that of", price.vendor, vendors)
+        if not 0 <= min(price.input, price.output) <= max(price.input, price.output) <= PRICE_MAX:
+            yield f"the price of {price.vendor!r} is no number from 0 to {PRICE_MAX} micro-dollars per token"
+    for whose, limits in [*((f"key {key.name!r}", key.limits) for key in draft.keys), ("the team", draft.team)]:
+        for name in limits.__slots__:
+            if (getattr(limits, name) or 0) < 0:
+                yield f"{whose} has {name} {getattr(limits, name)}: a limit is not negative"
+        if (limits.day is not None or limits.month is not None) and not draft.prices:
+            yield f"{whose} has a limit of dollars, and nothing has a price"
 
 
 def _of_fault(draft: Draft, fault: Fault) -> Iterator[str]:
@@ -66,7 +90,7 @@ def _aims(draft: Draft, on: On) -> tuple[str, ...]:
             return tuple(f"gw{number + 1}" for number in range(draft.replicas))
         case On.PAIR:
             return tuple(f"{one}>{other}" for one in _aims(draft, On.GATEWAY) for other in _aims(draft, On.TARGET))
-        case On.POSTGRES | On.REDIS | On.OPERATOR:
+        case On.POSTGRES | On.REDIS | On.LEDGER | On.OPERATOR:
             return ("",)
 
 

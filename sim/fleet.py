@@ -10,18 +10,21 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from ktms.adapters.memory.fleet_store import MemoryFleetStore
-from ktms.adapters.redis.keys import EPOCH, leases_of, waiters_of
+from ktms.adapters.redis.keys import EPOCH, account_key, leases_of, waiters_of
+from ktms.adapters.redis.quota_words import unpack_counters
+from ktms.domain.access.quota_counters import NEW, roll
 from ktms.domain.ids import ModelName, NodeName
 from sim.actors.caller import Clients
 from sim.catalogue import TARGET_PORT
 from sim.clients import PortClients, WireClients
 from sim.draft import Draft, Level, NodeDraft, VendorDraft
 from sim.fakes.clock import HostClock
-from sim.fakes.fleet_line import SharedStore
 from sim.fakes.http_target import HttpTarget
 from sim.fakes.port_target import PortRoads, PortTargets
 from sim.fakes.redis.keyspace import Keyspace
+from sim.fakes.redis.quota_twins import wall_us
 from sim.fakes.redis.server import SimRedis
+from sim.fakes.shared_store import SharedStore
 from sim.fakes.target import Target
 from sim.faults.carry_out import Roads, Storage
 from sim.gateway_host import GatewayHost
@@ -31,6 +34,7 @@ from sim.loop import VirtualLoop
 from sim.network.link import Link
 from sim.network.network import Network
 from sim.seed import Seed
+from sim.store_looks import Counted
 from sim.trace import Trace
 
 REDIS, REDIS_PORT = "redis", 6379
@@ -145,6 +149,18 @@ class Fleet:
             return data.sets.count(waiters_of(name).encode(), above=data.now_ms())
         return 0 if self.store is None else self.store.store.read((), (name,)).waiting[name]
 
+    def counted(self, account: str) -> Counted | None:
+        """Give what the store counts of an account today; None where replicas share no store."""
+        if self.redis is not None:
+            data = self.redis.state.data
+            packed = data.get(account_key(account).encode())
+            counters = roll(NEW if packed is None else unpack_counters(packed), wall_us(data))
+        elif self.store is not None:
+            counters = self.store.quotas.counters(account)
+        else:
+            return None
+        return Counted(counters.running, counters.day_settled, counters.day_reserved)
+
     def clients(self, gateways: Sequence[GatewayHost], stall_s: float) -> ClosableClients:
         """Give the clients' way to the gateways."""
         if self._wire:
@@ -239,6 +255,8 @@ class WireRedis:
         match kind:
             case "redis_empty":
                 self._server.restart_empty()
+            case "redis_garbled":
+                self._server.state.data.put(EPOCH.encode(), b"soon")
             case "redis_failover" if on:
                 self._replicas.append(self._server.state.data.copy())
             case "redis_failover":

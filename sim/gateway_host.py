@@ -35,13 +35,17 @@ def report(task: "asyncio.Task[None]") -> None:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The ports of one process, and how to count what it holds. `link` leads to Redis while the process runs."""
+    """The ports of one process, and how to count what it holds.
+
+    `link` leads to Redis while the process runs, and so does `wide`, for answers.
+    """
 
     ports: Ports
     upstream_open: Callable[[], int]
     upstream_idle: Callable[[], int]
     leases: Callable[[], int]
     link: RedisLink | None
+    wide: RedisLink | None
     inflight: Callable[[], int]
 
 
@@ -214,14 +218,14 @@ class GatewayHost:
 
     async def _run(self, process: _Process) -> None:
         around, gateway = self._around, process.gateway
-        telemetry = process.made.ports.telemetry
+        telemetry, link = process.made.ports.telemetry, process.made.link
         works: list[Callable[[], Awaitable[None]]] = [gateway.run]
         probe: RedisProbe | None = None
         if around.redis_url is not None:
             probe = RedisProbe(around.redis_url, REDIS_TIMEOUT_S)
-            works.append(watch_redis(probe, telemetry))
+            works.append(watch_redis(probe, telemetry, lambda: link is not None and link.silenced))
         try:
-            async with process.made.link or nullcontext():
+            async with link or nullcontext(), process.made.wide or nullcontext():
                 await gateway.start(self.name, PORT)
                 process.listening = True
                 self._changed.set()

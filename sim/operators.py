@@ -75,8 +75,11 @@ async def act(
     match kind:
         case "bad_catalogue":
             await operator.spoil()
-        case "new_catalogue":
+        case "new_catalogue" | "nodes_on":
             await operator.apply(_renamed(catalogue, number))
+        case "nodes_off":
+            off = tuple(replace(node, enabled=False) for node in catalogue.nodes)
+            await operator.apply(_renamed(replace(catalogue, nodes=off), number))
         case _:
             assert kind in {"revoke_key", "revoke_key_unheard"}, kind
             if doomed is not None and doomed.secret is not None:

@@ -8,24 +8,36 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from ktms.adapters.memory.answer_cache import MemoryAnswerCache
 from ktms.adapters.memory.lease_store import MemoryLeaseStore
+from ktms.adapters.memory.quota_store import MemoryQuotaStore
+from ktms.adapters.redis.answer_cache import RedisAnswerCache
 from ktms.adapters.redis.fleet import RedisFleet
 from ktms.adapters.redis.fleet_board import RedisFleetBoard
 from ktms.adapters.redis.link import RedisLink
+from ktms.adapters.redis.quota import RedisQuotaStore
 from ktms.adapters.upstream_http.address_rules import AddressRules
 from ktms.adapters.upstream_http.client import HttpUpstream
 from ktms.adapters.upstream_http.settings import UpstreamSettings
 from ktms.app.assemble import Ports
+from ktms.app.batch_parts import BatchPorts
+from ktms.ports.answer_cache import AnswerCache
+from ktms.ports.quota_store import QuotaStore
 from ktms.ports.upstream import Upstream
+from sim.fakes.answers import AnswersLine, JournalAnswers
 from sim.fakes.clock import HostClock
 from sim.fakes.entropy import SimEntropy
-from sim.fakes.fleet_line import FleetLine, SharedStore
+from sim.fakes.fleet_line import FleetLine
 from sim.fakes.leases import FleetMeans, JournalLeases
-from sim.fakes.ledger import JournalLedger
+from sim.fakes.ledger import LedgerLine, SimLedger
 from sim.fakes.port_target import PortTargets
 from sim.fakes.postgres.server import SimPostgres
 from sim.fakes.postgres.view import PostgresView
+from sim.fakes.quota_line import QuotaLine
+from sim.fakes.quotas import JournalQuotas
+from sim.fakes.shared_store import SharedStore
 from sim.fakes.telemetry import JournalTelemetry
+from sim.fakes.usage_spool import JournalSpool, SpoolFolder
 from sim.gateway_host import Made
 from sim.journal.journal import Journal
 from sim.seed import Seed
@@ -37,6 +49,7 @@ class ProcessParts:
     """What every process of one host is made from. `targets_of` is None where requests go over the network.
 
     `store` is what all replicas share where there are no bytes, `redis_url` where it is where there are.
+    `spool_folder` is the disk of this host, where it has one.
     """
 
     seed: Seed
@@ -46,6 +59,9 @@ class ProcessParts:
     targets_of: Callable[[str], PortTargets] | None
     store: SharedStore | None
     redis_url: str | None
+    ledger: SimLedger
+    spool_folder: SpoolFolder | None
+    usage_events_max: int
     starts: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
 
 
@@ -55,10 +71,13 @@ def make_ports(parts: ProcessParts, host: str, clock: HostClock) -> Made:
     number = next(parts.starts)
     entropy = SimEntropy(parts.seed.chance(f"entropy/{number}"))
     telemetry = JournalTelemetry(host, journal)
-    means, link = fleet_means(parts, f"{host}#{number}")
+    replica = f"{host}#{number}"
+    means, link = fleet_means(parts, replica)
+    wide = None if parts.redis_url is None else RedisLink(parts.redis_url)
     leases = JournalLeases(host, journal, trace, means)
     view = PostgresView(parts.postgres, host, journal, entropy, clock)
     upstream, count_open, count_idle = _upstream(parts, host)
+    ledger = LedgerLine(host, parts.ledger, journal)
     ports = Ports(
         clock=clock,
         entropy=entropy,
@@ -71,7 +90,13 @@ def make_ports(parts: ProcessParts, host: str, clock: HostClock) -> Made:
         nodes=view.nodes,
         address_refusal=lambda _: None,
         changes=view.changes,
-        ledger=JournalLedger(host, journal),
+        ledger=ledger,
+        quotas=JournalQuotas(host, journal, trace, quota_means(parts, replica, link)),
+        answers=JournalAnswers(host, journal, _answers(parts, wide)),
+        repeats=view.repeats,
+        spool=JournalSpool(host, journal, parts.spool_folder, parts.usage_events_max),
+        batches=BatchPorts(view.files, view.files, view.batches, view.lines, view.upkeep),
+        reports=ledger,
         telemetry=telemetry,
         exposition=lambda: b"",
     )
@@ -81,6 +106,7 @@ def make_ports(parts: ProcessParts, host: str, clock: HostClock) -> Made:
         upstream_idle=count_idle,
         leases=leases.held,
         link=link,
+        wide=wide,
         inflight=lambda: telemetry.in_flight,
     )
 
@@ -97,6 +123,19 @@ def fleet_means(parts: ProcessParts, replica: str) -> tuple[FleetMeans, RedisLin
     if parts.store is not None:
         return FleetMeans.of(FleetLine(parts.store, replica)), None
     return FleetMeans.of(MemoryLeaseStore()), None
+
+
+def quota_means(parts: ProcessParts, replica: str, link: RedisLink | None) -> QuotaStore:
+    """Make one process's way to what is counted of keys and tenants."""
+    if link is not None:
+        return RedisQuotaStore(link, replica)
+    return MemoryQuotaStore(name=replica) if parts.store is None else QuotaLine(parts.store, replica)
+
+
+def _answers(parts: ProcessParts, wide: RedisLink | None) -> AnswerCache:
+    if wide is not None:
+        return RedisAnswerCache(wide)
+    return MemoryAnswerCache() if parts.store is None else AnswersLine(parts.store)
 
 
 def _upstream(parts: ProcessParts, host: str) -> tuple[Upstream, Callable[[], int], Callable[[], int]]:

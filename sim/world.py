@@ -7,20 +7,21 @@ happened is in the journal, every byte, reply and timer in the trace. Not here: 
 
 import asyncio
 
-from ktms.app.assemble import GatewaySettings
 from ktms.domain.catalogue import Catalogue, ClientKeySpec
-from ktms.engine.settings import EngineSettings
 from sim.actors.agent import Announcing, announce_for_ever
+from sim.actors.batch_client import BatchClient, BatchMeans
 from sim.actors.caller import GRACE_S, Means, make
 from sim.actors.request import CANARY
 from sim.announcements import announcement_of, epoch_ms_of
 from sim.catalogue import STRANGER, catalogue_of, tokens_of
-from sim.draft import MODEL, AgentDraft, CallDraft, Draft, Level, Manner, NodeDraft, vendor_model_of
+from sim.draft import AgentDraft, BatchDraft, CallDraft, Draft, Level, Manner, NodeDraft, vendor_model_of
 from sim.edit import Edit
 from sim.fakes.clock import HostClock
 from sim.fakes.entropy import SimEntropy
+from sim.fakes.ledger import SimLedger
 from sim.fakes.postgres.operator import Operator
 from sim.fakes.postgres.server import SimPostgres
+from sim.fakes.usage_spool import SpoolFolder
 from sim.faults.carry_out import Breakable, Injector
 from sim.fleet import Fleet
 from sim.gateway_host import GatewayHost, Surroundings, report
@@ -30,6 +31,8 @@ from sim.loop import Deadlock, VirtualLoop
 from sim.operators import Watch, act
 from sim.process import ProcessParts, make_ports
 from sim.seed import Seed
+from sim.settings import gateway_settings, limited_accounts, told_settings
+from sim.store_looks import StoreLooks
 from sim.trace import Trace
 
 HOST = "world"
@@ -43,9 +46,6 @@ LOOK_AT_REST_EVERY_S = 0.31
 
 CONVERGE_S = 310.0
 """After the healing: breakers (30 s), rests that a vendor may tell us (300 s), polls, re-verification are over."""
-
-LEASE_TTL_S = 15.0
-"""How long a lease lives that nobody renews (docs: routing, slots), written down apart from the product."""
 
 LAST_CALL = 1_000_000
 """Numbers of the calls that must work in the end begin here."""
@@ -66,7 +66,6 @@ class World:
         self.loop = VirtualLoop(seed.chance("noise"), self.trace, noise=self._draft.knobs.noise)
         self.started_at = self.loop.time()
         self._gateways: tuple[GatewayHost, ...] = ()
-        self._told_busy: dict[str, int] = {}
         self.journal = Journal(lambda: self.loop.time() - self.started_at)
 
     def run(self) -> None:
@@ -95,9 +94,11 @@ class World:
     def _build(self) -> None:
         draft, seed, journal = self._draft, self._seed, self.journal
         self._postgres = SimPostgres(seed.child("postgres"), self.trace)
+        self._ledger = SimLedger(seed.chance("ledger"), journal, self.trace)
         self._operator = Operator(self._postgres.store, SimEntropy(seed.chance("operator")), journal)
         self._tokens = tokens_of(draft, seed.child("tokens"))
         self._fleet = Fleet(draft, seed.child("fleet"), self.loop, journal, self.trace)
+        self._looks = StoreLooks(self._fleet, tuple(limited_accounts(draft, self._tokens)), journal)
         self._gateways = tuple(self._gateway(number) for number in range(draft.replicas))
         self._clients = self._fleet.clients(self._gateways, draft.knobs.client_stall_s)
         self._means = Means(
@@ -113,6 +114,7 @@ class World:
                 roads=self._fleet.roads,
                 postgres=self._postgres,
                 redis=self._fleet.storage,
+                ledger=self._ledger,
                 gateways={gateway.name: gateway for gateway in self._gateways},
                 operator=self._act,
             ),
@@ -136,12 +138,15 @@ class World:
             targets_of=self._fleet.targets_of if draft.level is Level.PORTS else None,
             store=self._fleet.store,
             redis_url=self._fleet.redis_url,
+            ledger=self._ledger,
+            spool_folder=SpoolFolder() if draft.spool else None,
+            usage_events_max=draft.knobs.usage_events_max,
         )
         around = Surroundings(
             loop=self.loop,
             journal=self.journal,
             clock=clock,
-            settings=_settings(draft),
+            settings=gateway_settings(draft),
             make_ports=lambda host, clock: make_ports(parts, host, clock),
             killed=self._killed,
             connections=self._fleet.client_connections,
@@ -205,6 +210,10 @@ class World:
             self.loop.start_on("world#1", self._injector.carry_out(fault, begins_at), name=f"fault {fault.kind}")
             for fault in self._draft.faults
         ]
+        batches = [
+            self.loop.start_on("client#1", self._batch(number, batch, begins_at), name=f"batch {number}")
+            for number, batch in enumerate(self._draft.batches, 1)
+        ]
         samples = self.loop.start_on("world#1", self._sample(), name="samples")
         await asyncio.sleep(self._draft.runs_s)
         for fault in faults:
@@ -213,7 +222,7 @@ class World:
         self._phase("heal")
         self._injector.heal()
         await self._operator.mend()
-        await self._all_ended(calls)
+        await self._all_ended([*calls, *batches])
         samples.cancel()
 
     async def _quiet(self) -> None:
@@ -230,7 +239,7 @@ class World:
         self._clients.close()
         await asyncio.sleep(1.0)
         await self._all_at_rest()
-        self._look_at_store(all_of_it=True)
+        self._looks.look(all_of_it=True)
 
     async def _all_at_rest(self) -> None:
         """Note what each gateway still holds, at the calmest of a few moments: it looks at its nodes anyway."""
@@ -244,15 +253,6 @@ class World:
                 seen[gateway.name], key=lambda held: (held["tasks"], held["connections"], held["upstream_open"])
             )
             self.journal.note("quiet", gateway.name, **calmest)
-
-    def _look_at_store(self, *, all_of_it: bool = False) -> None:
-        """Note what the store of leases itself says; what stays 0 is told once."""
-        for node, busy in self._fleet.slots_in_use().items():
-            if busy or all_of_it or self._told_busy.get(node):
-                self._told_busy[node] = busy
-                self.journal.note("slots_seen", HOST, node=node, busy=busy)
-        if all_of_it:
-            self.journal.note("waiters_seen", HOST, model=MODEL, waiting=self._fleet.waiting(MODEL))
 
     async def _end(self) -> None:
         """Stop every gateway; nothing of it may be left."""
@@ -274,7 +274,8 @@ class World:
         """
         knobs = self._draft.knobs
         each_s = knobs.call_total_s + knobs.client_stall_s + 2 * GRACE_S
-        repeats_max = max((call.after for call in self._draft.calls if call.manner is Manner.RETRIES), default=0)
+        again = (Manner.RETRIES, Manner.RETURNS)
+        repeats_max = max((call.after for call in self._draft.calls if call.manner in again), default=0)
         slowest_s = max((call.after * call.tokens for call in self._draft.calls), default=0.0)
         try:
             async with asyncio.timeout(each_s * (repeats_max + 2) + slowest_s):
@@ -292,12 +293,18 @@ class World:
         await asyncio.sleep(begins_at + call.at_s - self.loop.time())
         await make(number, call, self._means)
 
+    async def _batch(self, number: int, batch: BatchDraft, begins_at: float) -> None:
+        await asyncio.sleep(begins_at + batch.at_s - self.loop.time())
+        means = self._means
+        about = BatchMeans(means.clients, means.journal, means.token_of, len(self._gateways), begins_at)
+        await BatchClient(number, batch, about).run()
+
     async def _sample(self) -> None:
         while True:
             await asyncio.sleep(self._draft.knobs.sample_s)
             for gateway in self._gateways:
                 gateway.sample()
-            self._look_at_store()
+            self._looks.look()
 
     async def _all_listen(self) -> None:
         async with asyncio.timeout(START_MAX_S + END_MAX_S):
@@ -327,7 +334,7 @@ class World:
         return specs[-1] if len(specs) > 1 else None
 
     def _tell_settings(self) -> None:
-        draft, knobs = self._draft, self._draft.knobs
+        draft = self._draft
         self.journal.note(
             "world",
             HOST,
@@ -336,20 +343,7 @@ class World:
             level=draft.level.value,
             replicas=draft.replicas,
         )
-        told: dict[str, str | float | bool | None] = {name: getattr(knobs, name) for name in knobs.__slots__}
-        told |= {f"slots:{node.name}": node.slots for node in draft.nodes}
-        told |= {f"engine:{node.name}": node.engine.value for node in draft.nodes}
-        told |= {f"keys:{vendor.name}": vendor.keys for vendor in draft.vendors}
-        told |= {
-            f"chain:{chain.name}": " ".join(name for _, tier in chain.tiers for name in tier)
-            for chain in draft.chains
-        }
-        told |= {f"placements:{key.name}": "|".join(key.placements) for key in draft.keys}
-        told |= {"attempts_max": draft.attempts_max, "placement": draft.placement}
-        told |= {"leases_shared": draft.redis}
-        if draft.redis:
-            told |= {"lease_ttl_s": LEASE_TTL_S}
-        for name, value in told.items():
+        for name, value in told_settings(draft, self._tokens).items():
             self.journal.note("setting", HOST, name=name, value=value)
 
     def _phase(self, name: str) -> None:
@@ -363,17 +357,3 @@ async def _all_over(tasks: list[asyncio.Task[None]]) -> None:
         for task in tasks:
             if not task.cancelled():
                 task.result()
-
-
-def _settings(draft: Draft) -> GatewaySettings:
-    knobs = draft.knobs
-    engine = EngineSettings(
-        key_window_s=knobs.key_window_s,
-        reverify_s=knobs.reverify_s,
-        refresh_poll_s=knobs.refresh_poll_s,
-        call_total_s=knobs.call_total_s,
-        hold_status_s=knobs.hold_status_s,
-        keepalive_comment_s=knobs.keepalive_comment_s,
-        client_stall_s=knobs.client_stall_s,
-    )
-    return GatewaySettings(engine=engine, drain_delay_s=knobs.drain_delay_s, shutdown_s=knobs.shutdown_s)

@@ -24,8 +24,8 @@ from ktms.adapters.envelope.keyring_secrets import KeyringSecrets
 from ktms.adapters.memory.entropy import SeededEntropy
 from ktms.adapters.memory.telemetry import MemoryTelemetry
 from ktms.adapters.postgres.encryption_state import settle_keyring
-from ktms.adapters.postgres.migrate import Migrator
-from ktms.adapters.postgres.migration_files import read_migrations, shipped_folder
+from ktms.adapters.postgres.migrate import CATALOGUE_BOOK, LEDGER_BOOK, Book, Migrator
+from ktms.adapters.postgres.migration_files import Migration, ledger_folder, read_migrations, shipped_folder
 from ktms.adapters.postgres.pool import Database
 from ktms.domain.access.keyring import Keyring, parse_keyring
 
@@ -150,7 +150,7 @@ async def postgres_dsn(postgres_server: EmbeddedPostgres) -> str:
     connection = await asyncpg.connect(postgres_server.dsn_of(MIGRATED))
     try:
         await connection.execute(_END_OTHERS)
-        tables = [row["tablename"] for row in await connection.fetch(_TABLES)]
+        tables = [row["name"] for row in await connection.fetch(_TABLES)]
         emptying = "; ".join(f"delete from {table}" for table in tables)  # noqa: S608  # names out of the catalogue
         await connection.execute(f"set session_replication_role = replica; {emptying}; {_first_rows()}")
     finally:
@@ -239,7 +239,10 @@ select pg_terminate_backend(pid) from pg_stat_activity
 where datname = current_database() and pid <> pg_backend_pid()
 """
 
-_TABLES = "select tablename from pg_tables where schemaname = 'public' and tablename <> 'ktms_migration'"
+_TABLES = """
+select tablename as name from pg_tables where schemaname = 'public' and tablename <> 'ktms_migration'
+union all values ('ledger.usage_event'), ('ledger.usage_day')
+"""
 
 
 def _first_rows() -> str:
@@ -252,14 +255,19 @@ def _first_rows() -> str:
 
 async def _make_migrated(server: EmbeddedPostgres) -> None:
     await _administer(server, f'create database "{MIGRATED}"')
-    migrator = Migrator(
-        server.dsn_of(MIGRATED),
-        read_migrations(shipped_folder()),
+    await migrator(server.dsn_of(MIGRATED), read_migrations(shipped_folder())).run()
+    await migrator(server.dsn_of(MIGRATED), read_migrations(ledger_folder()), LEDGER_BOOK).run()
+
+
+def migrator(dsn: str, files: tuple[Migration, ...], book: Book = CATALOGUE_BOOK) -> Migrator:
+    return Migrator(
+        dsn,
+        files,
         app_version="test",
         entropy=SeededEntropy("migrations"),
         telemetry=MemoryTelemetry(),
+        book=book,
     )
-    await migrator.run()
 
 
 async def _administer(server: EmbeddedPostgres, statement: str) -> None:

@@ -4,6 +4,8 @@ Bodies are never decompressed: any Content-Encoding is refused, so a bomb stays 
 """
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass
 
 from aiohttp import web
@@ -13,7 +15,8 @@ from ktms.api.inbound import Inbound
 from ktms.api.wire import is_http10
 from ktms.domain.errors import CallFailed, ErrorCode, problem
 
-MIB = 1024 * 1024
+KIB = 1024
+MIB = 1024 * KIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,28 +57,47 @@ async def read_body(request: Inbound, limits: BodyLimits, *, expects: str = "") 
     return await _read_slowly(request, limits)
 
 
-async def _read_slowly(request: Inbound, limits: BodyLimits) -> bytes:
+async def body_pieces(request: Inbound, limits: BodyLimits, *, expects: str = "") -> AsyncGenerator[bytes, None]:
+    """Give the body as it comes; the caller bounds its size.
+
+    Raises:
+        CallFailed: 408 too slow, 400 broken framing, 417 for an expectation we do not meet.
+    """
+    _meet_expectation(request, expects)
+    content = request.content
+    if content.is_eof():
+        yield content.read_nowait()
+        return
     loop = asyncio.get_running_loop()
     began_at = loop.time()
-    pieces: list[bytes] = []
     size = 0
     try:
         while True:
             allowed_s = max(limits.total_s, size / limits.rate_min_bytes_per_s)
             async with asyncio.timeout_at(began_at + allowed_s):
-                piece = await request.content.readany()
+                piece = await content.readany()
             if not piece:
-                return b"".join(pieces)
-            pieces.append(piece)
+                return
             size += len(piece)
-            if size > limits.max_bytes:
-                raise _too_large(limits)
+            yield piece
     except TimeoutError as error:
         message = "The body came too slowly."
         raise CallFailed(problem(ErrorCode.REQUEST_TIMEOUT, message)) from error
     except (web.RequestPayloadError, HttpProcessingError) as error:  # aiohttp's two parsers raise one each
         message = "The body's framing is broken."
         raise CallFailed(problem(ErrorCode.INVALID_REQUEST, message)) from error
+
+
+async def _read_slowly(request: Inbound, limits: BodyLimits) -> bytes:
+    pieces: list[bytes] = []
+    size = 0
+    async with aclosing(body_pieces(request, limits)) as coming:
+        async for piece in coming:
+            pieces.append(piece)
+            size += len(piece)
+            if size > limits.max_bytes:
+                raise _too_large(limits)
+    return b"".join(pieces)
 
 
 def _meet_expectation(request: Inbound, expects: str) -> None:
@@ -89,5 +111,7 @@ def _meet_expectation(request: Inbound, expects: str) -> None:
 
 
 def _too_large(limits: BodyLimits) -> CallFailed:
-    message = f"The body is larger than {limits.max_bytes // MIB} MiB."
+    whole_mib, rest = divmod(limits.max_bytes, MIB)
+    size = f"{whole_mib} MiB" if whole_mib and not rest else f"{limits.max_bytes // KIB} KiB"
+    message = f"The body is larger than {size}."
     return CallFailed(problem(ErrorCode.REQUEST_TOO_LARGE, message))

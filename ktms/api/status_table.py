@@ -28,11 +28,16 @@ STATUS_OF = {
     ErrorCode.UPSTREAM_AUTH_ERROR: 502,
     ErrorCode.STREAM_INTERRUPTED: 502,
     ErrorCode.AUTH_UNAVAILABLE: 503,
+    ErrorCode.BUDGET_UNAVAILABLE: 503,
     ErrorCode.NO_TARGET_AVAILABLE: 503,
     ErrorCode.NO_NODE_AVAILABLE: 503,
     ErrorCode.NODE_STATE_UNKNOWN: 503,
     ErrorCode.STALE_ANNOUNCEMENT: 409,
+    ErrorCode.IDEMPOTENCY_CONFLICT: 409,  # another body: 422, told by whoever finds it
     ErrorCode.CONFIG_UNAVAILABLE: 503,
+    ErrorCode.CONFLICT: 409,
+    ErrorCode.BATCH_EXPIRED: 409,  # stands in the results of a batch alone
+    ErrorCode.STORE_UNAVAILABLE: 503,
     ErrorCode.IDEMPOTENCY_UNAVAILABLE: 503,
     ErrorCode.DRAINING: 503,
     ErrorCode.OVERLOADED: 503,

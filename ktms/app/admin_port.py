@@ -41,6 +41,8 @@ async def admin_port(
             nodes=real.nodes,
             policies=real.policies,
             fleet=fleet,
+            reports=real.ports.reports,
+            batches=real.ports.batches.batches,
         ),
         telemetry=real.telemetry,
         server_version=release(),

@@ -15,10 +15,13 @@ from ktms.api.openai.door import OpenAIDoor
 from ktms.api.routes import Routes
 from ktms.api.status_table import status_of
 from ktms.api.wire import Dates
+from ktms.app.batch_parts import BatchParts, BatchPorts, BatchSettings, BatchSurroundings, batch_parts
 from ktms.domain.capacity.fleet_status import FleetStatus
 from ktms.domain.snapshot import Snapshot
 from ktms.engine.admit import Admission
+from ktms.engine.answer_cache import CachedAnswers, CacheMeans
 from ktms.engine.attempt import Attempts
+from ktms.engine.budget import Budget, BudgetMeans
 from ktms.engine.condition import Condition
 from ktms.engine.current import Current
 from ktms.engine.drain import Drain
@@ -27,16 +30,20 @@ from ktms.engine.ids import Identities
 from ktms.engine.loads import Loads
 from ktms.engine.look import Looks
 from ktms.engine.node_walk import Machines
+from ktms.engine.outbox import Outbox
 from ktms.engine.place import Placer
 from ktms.engine.probe import Prober
+from ktms.engine.quota_upkeep import QuotaUpkeep
 from ktms.engine.readiness import Readiness, judge
 from ktms.engine.refresh import Refresher
+from ktms.engine.repeats import KeyedCalls, RepeatMeans
 from ktms.engine.settings import EngineSettings
 from ktms.engine.settle import Bookkeeper
 from ktms.engine.sweep import Sweeper
 from ktms.engine.switchboard import Parts, Switchboard
 from ktms.engine.waiting import Queues
 from ktms.engine.walk import Means
+from ktms.ports.answer_cache import AnswerCache
 from ktms.ports.catalogue import CatalogueStore
 from ktms.ports.change_feed import ChangeFeed
 from ktms.ports.clock import Clock
@@ -46,8 +53,12 @@ from ktms.ports.key_store import KeyStore
 from ktms.ports.lease_store import LeaseStore
 from ktms.ports.ledger import Ledger
 from ktms.ports.node_registry import NodeRegistry
+from ktms.ports.quota_store import QuotaStore
+from ktms.ports.repeats import Repeats
+from ktms.ports.spool import Spool
 from ktms.ports.telemetry import Telemetry
 from ktms.ports.upstream import Upstream
+from ktms.ports.usage_reports import UsageReports
 from ktms.ports.waiting_room import WaitingRoom
 
 Work = Callable[[], Coroutine[None, None, None]]
@@ -73,6 +84,12 @@ class Ports:
     address_refusal: Callable[[str], str | None]
     changes: ChangeFeed
     ledger: Ledger
+    reports: UsageReports
+    quotas: QuotaStore
+    answers: AnswerCache
+    repeats: Repeats
+    spool: Spool
+    batches: BatchPorts
     telemetry: Telemetry
     exposition: Callable[[], bytes]
 
@@ -84,6 +101,7 @@ class GatewaySettings:
     engine: EngineSettings = field(default_factory=EngineSettings)
     listener: ListenerSettings = field(default_factory=ListenerSettings)
     body: BodyLimits = field(default_factory=BodyLimits)
+    batches: BatchSettings = field(default_factory=BatchSettings)
     metrics_apart: bool = False  # /metrics on a port of its own: `start_metrics`
     drain_delay_s: float = 5.0  # the listener stays open for the balancer
     shutdown_s: float = 30.0  # then running calls have this long
@@ -100,6 +118,7 @@ class GatewayParts:
     metrics: Listener
     refresher: Refresher
     works: tuple[Work, ...]
+    outbox: Outbox
     drain: Drain
     readiness: Callable[[], Readiness]
     fleet: Callable[[], FleetStatus]
@@ -116,6 +135,7 @@ class Gateway:
         self._metrics = parts.metrics
         self._refresher = parts.refresher
         self._works = parts.works
+        self._outbox = parts.outbox
         self._drain = parts.drain
         self._stopped = False
         self.readiness = parts.readiness
@@ -171,9 +191,11 @@ class Gateway:
         await self._ports.upstream.close()
         try:
             async with asyncio.timeout(self._settings.flush_s):
-                await self._ports.ledger.flush()
+                await self._outbox.flush()
         except TimeoutError:
-            self._ports.telemetry.event("warning", "ledger_not_flushed")
+            self._ports.telemetry.event("warning", "ledger_not_flushed", events=self._outbox.depth)
+        finally:
+            self._outbox.close()
 
 
 def assemble(ports: Ports, snapshot: Snapshot | None, settings: GatewaySettings) -> Gateway:
@@ -182,25 +204,24 @@ def assemble(ports: Ports, snapshot: Snapshot | None, settings: GatewaySettings)
     current, drain = Current(snapshot, clock), Drain()
     admission = Admission(ports.keys, clock, telemetry, settings.engine)
     identities = Identities(clock, ports.entropy)
+    outbox = Outbox(ports.ledger, ports.spool, ports.entropy, telemetry)
     machines, looks = _machines(ports, identities, settings.engine), Looks(ports.upstream)
     current.on_swap(machines.fleet.sync)
-    engine = _engine(ports, settings.engine, admission, identities, current, drain, machines)
+    budget = Budget(
+        BudgetMeans(ports.quotas, ports.reports, clock, telemetry, dollars_closed=settings.engine.dollars_closed)
+    )
+    keyed = _keyed_calls(ports, settings.engine)
+    inner = _Inner(admission, budget, current, drain, identities, keyed, machines, outbox)
+    engine = _engine(ports, settings.engine, inner)
     refresher = _refresher(ports, admission, current, settings.engine)
 
-    def readiness() -> Readiness:
-        return judge(
-            draining=drain.leaving,
-            version=current.version,
-            postgres_answers=admission.store_answers,
-            key_window_open=admission.window_open(),
-            nodes_known=machines.fleet.known,
-        )
-
+    readiness = _readiness(inner)
     dates = Dates(clock)
     openai = OpenAIDoor(engine, identities, clock, dates, settings.body)
     health = HealthDoor(readiness, ports.exposition, dates)
     nodes = _node_door(ports, looks, identities, dates)
-    routes = {**openai.routes(), **health.routes(), **nodes.routes()}
+    batches = _batches(ports, settings, engine, inner, dates)
+    routes = {**openai.routes(), **batches.routes, **health.routes(), **nodes.routes()}
     if not settings.metrics_apart:
         routes |= health.metrics_routes()
     return Gateway(
@@ -210,13 +231,53 @@ def assemble(ports: Ports, snapshot: Snapshot | None, settings: GatewaySettings)
             listener=Listener(routes, dates, settings.listener, telemetry),
             metrics=Listener(health.metrics_routes(), dates, settings.listener, telemetry),
             refresher=refresher,
-            works=(refresher.run, *_fleet_works(ports, machines, looks)),
+            works=(
+                refresher.run,
+                outbox.run,
+                keyed.run,
+                QuotaUpkeep(ports.quotas, ports.reports, budget, ports.entropy, telemetry).run,
+                *_fleet_works(ports, machines, looks),
+                *batches.works,
+            ),
+            outbox=outbox,
             drain=drain,
             readiness=readiness,
             fleet=machines.fleet.status,
             routes=routes,
         )
     )
+
+
+def _readiness(inner: "_Inner") -> Callable[[], Readiness]:
+    def readiness() -> Readiness:
+        return judge(
+            draining=inner.drain.leaving,
+            version=inner.current.version,
+            postgres_answers=inner.admission.store_answers,
+            key_window_open=inner.admission.window_open(),
+            nodes_known=inner.machines.fleet.known,
+        )
+
+    return readiness
+
+
+def _batches(
+    ports: Ports, settings: GatewaySettings, engine: Switchboard, inner: "_Inner", dates: Dates
+) -> BatchParts:
+    around = BatchSurroundings(
+        engine=engine,
+        admission=inner.admission,
+        identities=inner.identities,
+        drain=inner.drain,
+        outbox=inner.outbox,
+        board=ports.board,
+        clock=ports.clock,
+        entropy=ports.entropy,
+        telemetry=ports.telemetry,
+        dates=dates,
+        body=settings.body,
+    )
+    return batch_parts(ports.batches, around, settings.batches)
 
 
 def _refresher(ports: Ports, admission: Admission, current: Current, settings: EngineSettings) -> Refresher:
@@ -229,6 +290,11 @@ def _refresher(ports: Ports, admission: Admission, current: Current, settings: E
         telemetry=ports.telemetry,
         settings=settings,
     )
+
+
+def _keyed_calls(ports: Ports, settings: EngineSettings) -> KeyedCalls:
+    runs_s = settings.call_total_s + settings.client_stall_s
+    return KeyedCalls(RepeatMeans(ports.repeats, ports.board, ports.clock, ports.telemetry, runs_s))
 
 
 def _node_door(ports: Ports, looks: Looks, identities: Identities, dates: Dates) -> NodeDoor:
@@ -270,33 +336,42 @@ def _machines(ports: Ports, identities: Identities, settings: EngineSettings) ->
     )
 
 
-def _engine(
-    ports: Ports,
-    settings: EngineSettings,
-    admission: Admission,
-    identities: Identities,
-    current: Current,
-    drain: Drain,
-    machines: Machines,
-) -> Switchboard:
+@dataclass(frozen=True, slots=True)
+class _Inner:
+    """Parts of the engine that others lean on too."""
+
+    admission: Admission
+    budget: Budget
+    current: Current
+    drain: Drain
+    identities: Identities
+    keyed: KeyedCalls
+    machines: Machines
+    outbox: Outbox
+
+
+def _engine(ports: Ports, settings: EngineSettings, inner: _Inner) -> Switchboard:
     clock, telemetry = ports.clock, ports.telemetry
     books = Bookkeeper(
-        ledger=ports.ledger, telemetry=telemetry, clock=clock, identities=identities, status_of=status_of
+        outbox=inner.outbox, telemetry=telemetry, clock=clock, identities=inner.identities, status_of=status_of
     )
     means = Means(
         attempts=Attempts(ports.upstream, books, clock, settings),
         clock=clock,
         condition=Condition(clock, telemetry),
-        machines=machines,
+        machines=inner.machines,
         telemetry=telemetry,
     )
     return Switchboard(
         Parts(
-            admission=admission,
+            admission=inner.admission,
             books=books,
+            budget=inner.budget,
+            cached=CachedAnswers(CacheMeans(ports.answers, books, inner.budget, clock, ports.entropy, telemetry)),
             clock=clock,
-            current=current,
-            drain=drain,
+            current=inner.current,
+            drain=inner.drain,
+            keyed=inner.keyed,
             means=means,
             placer=Placer(int.from_bytes(ports.entropy.token_bytes(2))),
             settings=settings,

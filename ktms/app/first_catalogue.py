@@ -1,4 +1,4 @@
-"""What `ktms up` serves: the file it was given, else the engines of this machine, else the demo node.
+"""What `ktms up` serves: the file it was given, else what is stored and the engines found, else the demo node.
 
 Nodes found earlier that are gone are switched off, not removed: their names stay in chains and policies. What a
 person declared stays as it is: an engine that has a node of its own is not registered again, and a model that is
@@ -36,14 +36,28 @@ async def look_around(
         found = undeclared(stored, await discover(asker.ask, own_ports=own_ports))
     if found:
         return registered(stored, found)
-    declared = [node for node in stored.nodes if node.enabled and not _was_found(node)]
-    if not demo or declared or stored.vendors:
+    if not demo or is_declared(stored):
         return Wanted(Catalogue(nodes=_gone(stored, ()), policy=stored.policy), ())
     node = await opened.enter_async_context(DemoNode())
     catalogue = Catalogue(
         nodes=(node.spec, *_gone(stored, (node.spec.name,))), models=(node.model,), policy=stored.policy
     )
     return Wanted(catalogue, ("demo node   no engine found here: answers are a demonstration, not a model",))
+
+
+def is_declared(stored: Catalogue) -> bool:
+    """Whether a person has said where calls go: by `--config` or `ktms apply`, now or at an earlier start."""
+    return bool(stored.vendors) or any(node.enabled and not _was_found(node) for node in stored.nodes)
+
+
+async def beside(declared: Catalogue, stored: Catalogue, *, own_ports: Sequence[int] = ()) -> tuple[NodeSpec, ...]:
+    """Give the nodes to switch off beside a file: found by earlier starts, and gone or declared by it now."""
+    found = [node for node in stored.nodes if node.enabled and _was_found(node)]
+    if not found:
+        return ()
+    async with LoopbackAsker() as asker:
+        answering = undeclared(declared, await discover(asker.ask, own_ports=own_ports))
+    return _gone(stored, (*(one.node.name for one in answering), *(node.name for node in declared.nodes)))
 
 
 def undeclared(stored: Catalogue, found: Sequence[Found]) -> list[Found]:

@@ -4,8 +4,12 @@ from ktms.adapters.telemetry.access_line import LogFormat
 from ktms.adapters.telemetry.gateway_telemetry import LogSettings
 from ktms.adapters.upstream_http.address_rules import AddressRules
 from ktms.app.assemble import GatewaySettings
+from ktms.app.batch_parts import BatchSettings
 from ktms.config.settings import LogLevel, Settings
-from ktms.engine.settings import EngineSettings
+from ktms.domain.catalogue import DollarLimitMode
+from ktms.engine.settings import MIB, EngineSettings
+
+DAY_S = 24 * 3600.0
 
 
 def gateway_settings(settings: Settings, *, drain_delay_s: float) -> GatewaySettings:
@@ -14,7 +18,13 @@ def gateway_settings(settings: Settings, *, drain_delay_s: float) -> GatewaySett
         engine=EngineSettings(
             key_window_s=settings.key_window_s,
             hold_status_s=settings.hold_status_s,
+            dollars_closed=settings.dollar_limit_mode is DollarLimitMode.CLOSED,
             explain_choices=settings.log_level is LogLevel.DEBUG,
+        ),
+        batches=BatchSettings(
+            file_max_bytes=settings.file_max_mb * MIB,
+            lines_max=settings.batch_lines_max,
+            keep_s=settings.batch_keep_days * DAY_S,
         ),
         metrics_apart=settings.metrics_addr is not None,
         drain_delay_s=drain_delay_s,

@@ -6,24 +6,29 @@ ready.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
-from ktms.adapters.envelope.keyring_secrets import KeyringSecrets
-from ktms.adapters.memory.ledger import MemoryLedger
+from ktms.adapters.envelope.keyring_secrets import SEALED_ANSWER_BYTES_MAX, KeyringSecrets
+from ktms.adapters.postgres.batch_store import PostgresBatchStore
+from ktms.adapters.postgres.batch_upkeep import PostgresBatchUpkeep
 from ktms.adapters.postgres.catalogue_store import PostgresCatalogueStore
 from ktms.adapters.postgres.change_feed import PostgresChangeFeed
 from ktms.adapters.postgres.config_store import PostgresConfigStore
 from ktms.adapters.postgres.encryption_state import settle_keyring
+from ktms.adapters.postgres.file_store import PostgresFileStore
 from ktms.adapters.postgres.key_admin import PostgresKeyAdmin
 from ktms.adapters.postgres.key_store import PostgresKeyStore
-from ktms.adapters.postgres.migrate import Migrator
-from ktms.adapters.postgres.migration_files import read_migrations, shipped_folder
+from ktms.adapters.postgres.line_store import PostgresLineStore
+from ktms.adapters.postgres.migrate import LEDGER_BOOK, Migrator
+from ktms.adapters.postgres.migration_files import ledger_folder, read_migrations, shipped_folder
 from ktms.adapters.postgres.node_registry import PostgresNodeRegistry
 from ktms.adapters.postgres.policy_store import PostgresPolicyStore
 from ktms.adapters.postgres.pool import Database
+from ktms.adapters.postgres.repeats import PostgresRepeats
 from ktms.adapters.system.clock import SystemClock
 from ktms.adapters.system.entropy import SystemEntropy
 from ktms.adapters.telemetry.gateway_telemetry import GatewayTelemetry, LogSettings
@@ -32,8 +37,10 @@ from ktms.adapters.upstream_http.address_rules import AddressRules
 from ktms.adapters.upstream_http.client import HttpUpstream
 from ktms.adapters.upstream_http.settings import UpstreamSettings
 from ktms.app.assemble import Ports
+from ktms.app.batch_parts import BatchPorts
+from ktms.app.books import LedgerAt, open_book, open_spool
 from ktms.app.release import release
-from ktms.app.slots import RedisAt, open_slots
+from ktms.app.slots import RedisAt, Slots, open_slots
 from ktms.domain.access.keyring import Keyring
 from ktms.domain.access.secret import Secret
 from ktms.domain.snapshot import Reach
@@ -48,7 +55,7 @@ class World:
     """Where everything is.
 
     `migrate_url` is a direct connection, `database_url` may lead through a pooler. Without `redis` the slots of
-    our machines are counted in this process alone.
+    our machines are counted in this process alone; without `ledger` usage is kept in this very database.
     """
 
     database_url: Secret
@@ -58,11 +65,13 @@ class World:
     address_rules: AddressRules
     log: LogSettings
     redis: RedisAt | None = None
+    ledger: LedgerAt | None = None
+    spool_dir: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Production:
-    """Ports for the gateway, and the stores of the admin plane."""
+    """Ports for the gateway, and the stores of the admin plane. `redis_silenced`: Redis is left alone for now."""
 
     ports: Ports
     config: PostgresConfigStore
@@ -71,9 +80,10 @@ class Production:
     policies: PostgresPolicyStore
     telemetry: GatewayTelemetry
     entropy: SystemEntropy
+    redis_silenced: Callable[[], bool]
     _database: Database
     _secrets: KeyringSecrets
-    _migrator: Migrator
+    _migrators: tuple[Migrator, ...]
 
     async def prepare_database(self) -> tuple[str, ...]:
         """Migrate and check the keyring; give the names of the migrations applied.
@@ -82,7 +92,7 @@ class Production:
             StoreAway: the database does not answer.
             MigrationRefused, KeyringMismatch: it is not ours to use; the message says why.
         """
-        applied = await self._migrator.run()
+        applied = tuple([name for migrator in self._migrators for name in await migrator.run()])
         await settle_keyring(self._database, self._secrets)
         return applied
 
@@ -100,58 +110,115 @@ class Production:
 
 @asynccontextmanager
 async def production(world: World) -> AsyncIterator[Production]:
-    """Open the real world, and close it in the same block."""
+    """Open the real world, and close it in the same block.
+
+    Raises:
+        StartFailed: a folder or a way that the world names cannot be used.
+    """
     clock, entropy = SystemClock(), SystemEntropy()
+    secrets = KeyringSecrets(world.keyring, entropy)
+    async with AsyncExitStack() as opened:
+        spool = opened.enter_context(closing(open_spool(world.spool_dir)))
+        telemetry = opened.enter_context(_telemetry(world, clock))
+        database = await opened.enter_async_context(_database(world))
+        upstream = HttpUpstream(UpstreamSettings(), world.address_rules)
+        opened.push_async_callback(upstream.close)
+        slots = await opened.enter_async_context(open_slots(world.redis, entropy, telemetry))
+        book = await opened.enter_async_context(open_book(world.ledger, database, telemetry))
+        ports = Ports(
+            clock=clock,
+            entropy=entropy,
+            upstream=upstream,
+            leases=slots.leases,
+            room=slots.room,
+            board=slots.board,
+            catalogue=PostgresCatalogueStore(database, secrets, telemetry),
+            keys=PostgresKeyStore(database),
+            nodes=PostgresNodeRegistry(database, secrets, entropy, telemetry),
+            address_refusal=partial(world.address_rules.refusal, Reach.NODE),
+            changes=PostgresChangeFeed(world.migrate_url.reveal()),
+            ledger=book,
+            reports=book,
+            quotas=slots.quotas,
+            answers=slots.answers,
+            repeats=PostgresRepeats(
+                database,
+                KeyringSecrets(world.keyring, entropy, sealed_bytes_max=SEALED_ANSWER_BYTES_MAX),
+            ),
+            spool=spool,
+            batches=_batches(database, secrets, entropy),
+            telemetry=telemetry,
+            exposition=telemetry.exposition,
+        )
+        yield _production(world, ports, slots, telemetry, database, secrets, entropy)
+
+
+def _production(
+    world: World,
+    ports: Ports,
+    slots: Slots,
+    telemetry: GatewayTelemetry,
+    database: Database,
+    secrets: KeyringSecrets,
+    entropy: SystemEntropy,
+) -> Production:
+    """Put the stores of the admin plane beside the ports."""
+    return Production(
+        ports=ports,
+        config=PostgresConfigStore(database, secrets, entropy, telemetry),
+        keys=PostgresKeyAdmin(database, entropy),
+        nodes=PostgresNodeRegistry(database, secrets, entropy, telemetry),
+        policies=PostgresPolicyStore(database, entropy),
+        telemetry=telemetry,
+        entropy=entropy,
+        redis_silenced=slots.silenced,
+        _database=database,
+        _secrets=secrets,
+        _migrators=_migrators(world, entropy, telemetry),
+    )
+
+
+@contextmanager
+def _telemetry(world: World, clock: SystemClock) -> Iterator[GatewayTelemetry]:
+    """Log and count while the block runs, what libraries say included."""
     telemetry = GatewayTelemetry(clock, world.log, version=release())
     libraries = LibraryLogs(telemetry)
     logging.getLogger().addHandler(libraries)
-    secrets = KeyringSecrets(world.keyring, entropy)
-    database = Database(world.database_url.reveal(), connections_max=world.connections_max)
-    upstream = HttpUpstream(UpstreamSettings(), world.address_rules)
-    nodes = PostgresNodeRegistry(database, secrets, entropy, telemetry)
     try:
-        await database.open()
-        async with open_slots(world.redis, entropy, telemetry) as slots:
-            ports = Ports(
-                clock=clock,
-                entropy=entropy,
-                upstream=upstream,
-                leases=slots.leases,
-                room=slots.room,
-                board=slots.board,
-                catalogue=PostgresCatalogueStore(database, secrets, telemetry),
-                keys=PostgresKeyStore(database),
-                nodes=nodes,
-                address_refusal=partial(world.address_rules.refusal, Reach.NODE),
-                changes=PostgresChangeFeed(world.migrate_url.reveal()),
-                ledger=MemoryLedger(),
-                telemetry=telemetry,
-                exposition=telemetry.exposition,
-            )
-            yield Production(
-                ports=ports,
-                config=PostgresConfigStore(database, secrets, entropy, telemetry),
-                keys=PostgresKeyAdmin(database, entropy),
-                nodes=nodes,
-                policies=PostgresPolicyStore(database, entropy),
-                telemetry=telemetry,
-                entropy=entropy,
-                _database=database,
-                _secrets=secrets,
-                _migrator=_migrator(world, entropy, telemetry),
-            )
+        yield telemetry
     finally:
-        await upstream.close()
-        await database.close()
         logging.getLogger().removeHandler(libraries)
         telemetry.stop()
 
 
-def _migrator(world: World, entropy: SystemEntropy, telemetry: GatewayTelemetry) -> Migrator:
-    return Migrator(
-        world.migrate_url.reveal(),
-        read_migrations(shipped_folder()),
-        app_version=release(),
-        entropy=entropy,
-        telemetry=telemetry,
+@asynccontextmanager
+async def _database(world: World) -> AsyncIterator[Database]:
+    """Open the pool, which connects only when asked, and close it."""
+    database = Database(world.database_url.reveal(), connections_max=world.connections_max)
+    await database.open()
+    try:
+        yield database
+    finally:
+        await database.close()
+
+
+def _batches(database: Database, secrets: KeyringSecrets, entropy: SystemEntropy) -> BatchPorts:
+    files = PostgresFileStore(database, secrets)
+    return BatchPorts(
+        files=files,
+        index=files,
+        batches=PostgresBatchStore(database, entropy),
+        lines=PostgresLineStore(database, secrets),
+        upkeep=PostgresBatchUpkeep(database, secrets),
     )
+
+
+def _migrators(world: World, entropy: SystemEntropy, telemetry: GatewayTelemetry) -> tuple[Migrator, ...]:
+    """Give what prepares this database: the ledger's schema too, unless that is in a database of its own."""
+    make = partial(
+        Migrator, world.migrate_url.reveal(), app_version=release(), entropy=entropy, telemetry=telemetry
+    )
+    catalogue = make(read_migrations(shipped_folder()))
+    if world.ledger is not None:
+        return (catalogue,)
+    return catalogue, make(read_migrations(ledger_folder()), book=LEDGER_BOOK)

@@ -14,6 +14,7 @@ from ktms.adapters.telemetry.access_line import LogFormat
 from ktms.app.admin_port import admin_port
 from ktms.app.assemble import assemble
 from ktms.app.beside import watch_redis
+from ktms.app.books import ledger_at
 from ktms.app.failed import StartFailed
 from ktms.app.gateway_settings import address_rules, gateway_settings, log_settings
 from ktms.app.production import Production, World, production
@@ -68,7 +69,7 @@ async def serve(settings: Settings) -> None:
             if settings.redis_url is not None:
                 probe = RedisProbe(settings.redis_url.reveal(), settings.redis_timeout_ms / MS_PER_S)
                 opened.push_async_callback(probe.close)
-                works.append(watch_redis(probe, real.telemetry))
+                works.append(watch_redis(probe, real.telemetry, real.redis_silenced))
             await run_until_stopped(gateway, stops, works)
 
 
@@ -102,6 +103,8 @@ def _world(settings: Settings) -> World:
         redis=None
         if settings.redis_url is None
         else RedisAt(settings.redis_url, settings.redis_timeout_ms / MS_PER_S),
+        ledger=ledger_at(settings),
+        spool_dir=settings.spool_dir,
     )
 
 

@@ -3,20 +3,26 @@
 Not here: the rules of granting (adapters), who asks (engine).
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from ktms.adapters.memory.answer_cache import MemoryAnswerCache
 from ktms.adapters.memory.lease_store import MemoryLeaseStore
+from ktms.adapters.memory.quota_store import MemoryQuotaStore
+from ktms.adapters.redis.answer_cache import RedisAnswerCache
 from ktms.adapters.redis.fitness import unfit
 from ktms.adapters.redis.fleet import RedisFleet
 from ktms.adapters.redis.fleet_board import RedisFleetBoard
 from ktms.adapters.redis.link import RedisLink
+from ktms.adapters.redis.quota import RedisQuotaStore
 from ktms.app.failed import StartFailed
 from ktms.domain.access.secret import Secret
+from ktms.ports.answer_cache import AnswerCache
 from ktms.ports.entropy import Entropy
 from ktms.ports.fleet_board import FleetBoard
 from ktms.ports.lease_store import LeaseStore, LeaseStoreAway
+from ktms.ports.quota_store import QuotaStore
 from ktms.ports.telemetry import Dependency, Telemetry
 from ktms.ports.waiting_room import WaitingRoom
 
@@ -38,11 +44,14 @@ class RedisAt:
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """The three ports that lean on one store."""
+    """The ports that lean on one store; `silenced` says whether it is left alone for now."""
 
     leases: LeaseStore
     room: WaitingRoom
     board: FleetBoard
+    quotas: QuotaStore
+    answers: AnswerCache
+    silenced: Callable[[], bool]
 
 
 @asynccontextmanager
@@ -54,14 +63,16 @@ async def open_slots(redis: RedisAt | None, entropy: Entropy, telemetry: Telemet
     """
     if redis is None:
         alone = MemoryLeaseStore()
-        yield Slots(alone, alone, alone)
+        yield Slots(alone, alone, alone, MemoryQuotaStore(), MemoryAnswerCache(), lambda: False)
         return
-    async with _link(redis) as link:
+    async with _link(redis) as link, _link(redis) as wide:
         fleet = RedisFleet(link)
         if redis.ours:
             await _open(fleet, telemetry)
         await _tell_fitness(link, telemetry)
-        yield Slots(fleet, fleet, RedisFleetBoard(link, entropy.token_bytes(REPLICA_BYTES).hex()))
+        replica = entropy.token_bytes(REPLICA_BYTES).hex()
+        board, quotas = RedisFleetBoard(link, replica), RedisQuotaStore(link, replica)
+        yield Slots(fleet, fleet, board, quotas, RedisAnswerCache(wide), lambda: link.silenced)
 
 
 def _link(redis: RedisAt) -> RedisLink:

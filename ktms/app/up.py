@@ -7,6 +7,7 @@ closed in reverse, whatever happens.
 import os
 import shutil
 import sys
+from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -24,8 +25,9 @@ from ktms.app.admin_port import admin_port
 from ktms.app.assemble import Gateway, assemble
 from ktms.app.banner import Started, banner
 from ktms.app.beside import watch_redis
+from ktms.app.books import ledger_at
 from ktms.app.failed import StartFailed
-from ktms.app.first_catalogue import Wanted, look_around
+from ktms.app.first_catalogue import Wanted, beside, is_declared, look_around
 from ktms.app.first_keys import UP, first_client_key, first_owner
 from ktms.app.gateway_settings import address_rules, gateway_settings, log_settings
 from ktms.app.home import Home
@@ -38,7 +40,8 @@ from ktms.config.address import Address
 from ktms.config.gateway_file import GatewayFile, GatewayFileInvalid, load_gateway
 from ktms.config.settings import Settings
 from ktms.domain.access.secret import Secret
-from ktms.domain.catalogue_rules import CatalogueInvalid
+from ktms.domain.catalogue_rules import CatalogueInvalid, warnings
+from ktms.domain.joined_node import served_after
 from ktms.domain.snapshot import Model
 from ktms.ports.config_store import Applied
 
@@ -46,6 +49,11 @@ LOOPBACK = "127.0.0.1"
 
 STDERR = 2
 MS_PER_S = 1000
+
+STORED_NOTE = "config      as stored by an earlier --config or apply (--data-dir FOLDER starts afresh beside it)"
+
+WARNINGS_SHOWN_MAX = 10
+"""What to try first stands below them, and must stay on the screen."""
 
 OWN_REDIS_S = 0.5
 """Our own Redis shares the processors with engines that use them all: it is slow there before it is away."""
@@ -67,7 +75,7 @@ async def up(options: UpOptions, settings: Settings, home: Home, data_dir: Path)
             await first_owner(home, real.keys, str(admin_at))
             new_key = await first_client_key(home, real.keys, real.ports.keys)
             wanted = await _wanted(options, file, real, opened)
-            applied = await _applied(wanted, real)
+            applied, warned = await _applied(wanted, real)
             gateway = assemble(real.ports, None, gateway_settings(settings, drain_delay_s=0))
             port, notes = await _open_port(gateway, options, settings)
             opened.push_async_callback(gateway.stop)
@@ -82,6 +90,7 @@ async def up(options: UpOptions, settings: Settings, home: Home, data_dir: Path)
                 notes=(
                     *notes,
                     *wanted.notes,
+                    *_warning_notes(warned),
                     *(f"new key     {key.name}: {key.token}" for key in applied.new_keys),
                 ),
                 key_file=home.client_key_file,
@@ -92,8 +101,9 @@ async def up(options: UpOptions, settings: Settings, home: Home, data_dir: Path)
             )
             sys.stdout.write(banner(text) + "\n")
             sys.stdout.flush()
-            works = (gateway.run, real.telemetry.run, watch_redis(probe, real.telemetry))
-            await run_until_stopped(gateway, stops, works)
+            watch = watch_redis(probe, real.telemetry, real.redis_silenced)
+            await run_until_stopped(gateway, stops, (gateway.run, real.telemetry.run, watch))
+    sys.stdout.write("stopped\n")
 
 
 def _has_a_place(model: Model) -> bool:
@@ -120,6 +130,8 @@ async def _open_world(
         connections_max=settings.database_pool_max,
         address_rules=address_rules(settings, loopback_nodes=True),
         log=log_settings(settings, log_format=LogFormat.CONSOLE, fd=STDERR),
+        ledger=ledger_at(settings),
+        spool_dir=settings.spool_dir,
         redis=RedisAt(Secret(valkey.url), max(settings.redis_timeout_ms / MS_PER_S, OWN_REDIS_S), ours=True),
     )
     real = await opened.enter_async_context(production(world))
@@ -147,17 +159,31 @@ async def _wanted(
 ) -> Wanted:
     stored = await real.config.export()
     if file is None:
-        return await look_around(stored, own_ports=(), demo=options.demo, opened=opened)
+        found = await look_around(stored, own_ports=(), demo=options.demo, opened=opened)
+        return replace(found, notes=(STORED_NOTE, *found.notes)) if is_declared(stored) else found
     catalogue = file.catalogue if file.states_policy else replace(file.catalogue, policy=stored.policy)
-    return Wanted(catalogue, (f"config      {file.path}",))
+    nodes = (*catalogue.nodes, *await beside(catalogue, stored))
+    return Wanted(replace(catalogue, nodes=nodes), (f"config      {file.path}",))
 
 
-async def _applied(wanted: Wanted, real: Production) -> Applied:
-    """Add it to what is stored, which may contradict it: an alias may be the name of an earlier model."""
+async def _applied(wanted: Wanted, real: Production) -> tuple[Applied, Sequence[str]]:
+    """Add it to what is stored, which may contradict it: an alias may be the name of an earlier model.
+
+    The second value is what an operator should look at, as `ktms apply` tells it.
+    """
+    known = await real.nodes.list()
     try:
-        return await real.config.apply(wanted.catalogue, actor=UP, prune=False, dry_run=False)
+        applied = await real.config.apply(wanted.catalogue, actor=UP, prune=False, dry_run=False)
     except CatalogueInvalid as error:
         raise StartFailed(*str(error).splitlines()) from error
+    others = tuple(served_after(wanted.catalogue, known, prune=False))
+    return applied, warnings(wanted.catalogue, others)
+
+
+def _warning_notes(warned: Sequence[str]) -> Iterator[str]:
+    yield from (f"warning     {text}" for text in warned[:WARNINGS_SHOWN_MAX])
+    if len(warned) > WARNINGS_SHOWN_MAX:
+        yield f"warning     and {len(warned) - WARNINGS_SHOWN_MAX} more: ktms apply --dry-run tells all of a file"
 
 
 def _admin_address(settings: Settings) -> Address:

@@ -22,7 +22,7 @@ from ktms.config.gateway_entries import (
 )
 from ktms.config.gateway_shape import Mistake
 from ktms.config.moment import MomentInvalid, read_moment
-from ktms.config.money import DollarsInvalid, check_dollars, read_micros
+from ktms.config.money import DollarsInvalid, read_micros
 from ktms.config.secret_sources import SecretMissing, SecretSources
 from ktms.config.yaml_tree import Path
 from ktms.domain.access.limits import Limits
@@ -41,6 +41,7 @@ from ktms.domain.catalogue import (
     TimeoutSpec,
     VendorSpec,
 )
+from ktms.domain.price_form import amount_fault, moment_fault
 
 NO_PRICE = Decimal(0)
 
@@ -109,6 +110,7 @@ class _Builder:
             cached_input=self._dollars(entry.cached_input, (*path, "cached_input")),
             cache_write=self._dollars(entry.cache_write, (*path, "cache_write")),
             output=self._dollars(entry.output, (*path, "output")) or NO_PRICE,
+            valid_from=self._beginning(entry.valid_from, (*path, "valid_from")),
         )
 
     def _tenant(self, entry: TenantEntry, path: Path) -> TenantSpec:
@@ -127,6 +129,7 @@ class _Builder:
             interactive=entry.interactive,
             limits=self._limits(entry.limits, (*path, "limits")),
             dollar_limit_mode=entry.dollar_limit_mode,
+            cache_ttl_s=entry.cache_ttl_s,
             expires_at=self._date(entry.expires_at, (*path, "expires_at")),
             secret=self._secret(entry.secret, (*path, "secret")),
         )
@@ -157,12 +160,17 @@ class _Builder:
             return None
 
     def _dollars(self, dollars: Decimal | None, path: Path) -> Decimal | None:
-        try:
-            if dollars is not None:
-                check_dollars(dollars)
-        except DollarsInvalid as error:
-            self.mistakes.append(Mistake(path, str(error)))
+        fault = None if dollars is None else amount_fault(dollars)
+        if fault is not None:
+            self.mistakes.append(Mistake(path, fault))
         return dollars
+
+    def _beginning(self, text: str | None, path: Path) -> float | None:
+        at_s = self._date(text, path)
+        fault = None if at_s is None else moment_fault(at_s)
+        if fault is not None:
+            self.mistakes.append(Mistake(path, fault))
+        return at_s
 
     def _date(self, text: str | None, path: Path) -> float | None:
         if text is None:

@@ -158,6 +158,7 @@ def _price(spec: PriceSpec) -> PriceEntry:
         cached_input=spec.cached_input,
         cache_write=spec.cache_write,
         output=spec.output,
+        valid_from=write_moment(spec.valid_from) if spec.valid_from is not None else None,
     )
 
 
@@ -178,6 +179,7 @@ def _client_key(spec: ClientKeySpec) -> ClientKeyEntry:
         interactive=spec.interactive,
         limits=_limits(spec.limits),
         dollar_limit_mode=spec.dollar_limit_mode,
+        cache_ttl_s=spec.cache_ttl_s,
         expires_at=write_moment(spec.expires_at) if spec.expires_at is not None else None,
         secret=_placeholder(spec.name, "SECRET") if spec.secret is not None else None,
     )

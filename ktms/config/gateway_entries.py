@@ -120,14 +120,20 @@ class NodeEntry(Entry, frozen=True):
 
 
 class PriceEntry(Entry, frozen=True):
-    """Dollars per million tokens."""
+    """Dollars per million tokens, at most 6 decimals; several of one target follow each other by `valid_from`.
+
+    Vendor `local` and the model of a node: the price of its electricity.
+    """
 
     vendor: Name
     model: Name
     input: Dollars = Decimal(0)
-    cached_input: Dollars | None = None
-    cache_write: Dollars | None = None
+    cached_input: Annotated[Dollars | None, Meta(description="Left out: as input.")] = None
+    cache_write: Annotated[Dollars | None, Meta(description="Left out: as input.")] = None
     output: Dollars = Decimal(0)
+    valid_from: Annotated[
+        str | None, Meta(description="A date or date and time, UTC, from which on it holds. Left out: always.")
+    ] = None
 
 
 class LimitsEntry(Entry, frozen=True):
@@ -162,6 +168,7 @@ class ClientKeyEntry(Entry, frozen=True):
     interactive: bool = False
     limits: LimitsEntry = field(default_factory=LimitsEntry)
     dollar_limit_mode: DollarLimitMode | None = None
+    cache_ttl_s: Annotated[Quantity, Meta(description="Keep its answers for so long; 0: as each model says.")] = 0
     expires_at: Annotated[str | None, Meta(description="A date or date and time, UTC: 2027-01-31T12:00:00Z.")] = (
         None
     )

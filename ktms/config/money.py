@@ -20,21 +20,12 @@ def read_micros(dollars: Decimal) -> int:
     Raises:
         DollarsInvalid: with the reason in words.
     """
-    check_dollars(dollars)
+    if not dollars.is_finite() or not 0 <= dollars <= USD_MAX:
+        raise DollarsInvalid(f"expected dollars between 0 and {USD_MAX}")
     micros = int(dollars.scaleb(MICRO_DIGITS))
     if Decimal(micros).scaleb(-MICRO_DIGITS) != dollars:
         raise DollarsInvalid(f"expected dollars with at most {MICRO_DIGITS} decimals")
     return micros
-
-
-def check_dollars(dollars: Decimal) -> None:
-    """Check an amount that may be finer than a micro-dollar, such as a price.
-
-    Raises:
-        DollarsInvalid: with the reason in words.
-    """
-    if not dollars.is_finite() or not 0 <= dollars <= USD_MAX:
-        raise DollarsInvalid(f"expected dollars between 0 and {USD_MAX}")
 
 
 def write_dollars(micros: int) -> Decimal:

@@ -53,11 +53,27 @@ HOLD_STATUS_S = 10.0
 HOLD_STATUS_MAX_S = 600.0
 """As long as an attempt may take: the status is then held to its end."""
 
+FILE_MAX_MB = 200
+"""OpenAI's own bound for the input of a batch."""
+
+FILE_MOST_MB = 2000
+BATCH_LINES_MAX = 16
+"""Lines under way on one replica: as many as some machines have slots, and a small part of what it can hold."""
+
+BATCH_LINES_MOST = 512
+"""Each may hold an answer of 64 MB."""
+
+BATCH_KEEP_DAYS = 30
+BATCH_KEEP_MOST_DAYS = 3650
+
 POSTGRES_SCHEMES = ("postgresql", "postgres")
 REDIS_SCHEMES = ("redis", "rediss", "redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel")
 
 COMMAND_NAMES = ("ADMIN_KEY", "ADMIN_KEY_FILE")
 """Read by the command line alone."""
+
+LEDGER_NAMES = ("LEDGER_TLS_CLIENT_CA",)
+"""Read by the accounting service alone."""
 
 AGENT_NAMES = ("NODE_KEY", "NODE_KEY_FILE", "GATEWAY_URL", "ENGINE", "NODE_ADDR")
 """Read by the node agent alone, which imports nothing of the gateway."""
@@ -89,6 +105,15 @@ class AdminTls:
 
 
 @dataclass(frozen=True, slots=True)
+class LedgerTls:
+    """How the accounting service is reached over TLS: whose certificates are trusted, and which one is shown."""
+
+    ca: Path
+    cert: Path | None = None
+    key: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What the environment says. None means not set; names are those of the variables without KTMS_."""
 
@@ -104,6 +129,8 @@ class Settings:
     redis_url: Secret | None = None
     redis_timeout_ms: int = REDIS_TIMEOUT_MS
     ledger_addr: Address | None = None
+    ledger_tls: LedgerTls | None = None
+    ledger_allow_plaintext: bool = False
     encryption_keys: Secret | None = None
     snapshot_file: Path | None = None
     spool_dir: Path | None = None
@@ -113,6 +140,9 @@ class Settings:
     key_window_s: float = KEY_WINDOW_S
     hold_status_s: float = HOLD_STATUS_S
     dollar_limit_mode: DollarLimitMode = DollarLimitMode.OPEN
+    file_max_mb: int = FILE_MAX_MB
+    batch_lines_max: int = BATCH_LINES_MAX
+    batch_keep_days: int = BATCH_KEEP_DAYS
     log_level: LogLevel = LogLevel.INFO
     log_format: LogFormat = LogFormat.JSON
     node_allowed_cidrs: tuple[Network, ...] | None = None
@@ -126,7 +156,7 @@ def read_settings(environ: MutableMapping[str, str], read_file: ReadFile) -> Set
         SettingsInvalid: with one line per mistake.
     """
     read = Variables(environ, read_file)
-    read.know(*COMMAND_NAMES, *AGENT_NAMES)
+    read.know(*COMMAND_NAMES, *LEDGER_NAMES, *AGENT_NAMES)
     settings = Settings(
         http_addr=read.address("HTTP_ADDR") or HTTP_ADDR,
         metrics_addr=read.address("METRICS_ADDR"),
@@ -144,6 +174,8 @@ def read_settings(environ: MutableMapping[str, str], read_file: ReadFile) -> Set
             "REDIS_TIMEOUT_MS", REDIS_TIMEOUT_MS, low=1, high=REDIS_TIMEOUT_MAX_MS, unit="milliseconds"
         ),
         ledger_addr=read.address("LEDGER_ADDR"),
+        ledger_tls=_ledger_tls(read),
+        ledger_allow_plaintext=read.flag("LEDGER_ALLOW_PLAINTEXT"),
         encryption_keys=read.secret("ENCRYPTION_KEYS", private=True),
         snapshot_file=read.path("SNAPSHOT_FILE"),
         spool_dir=read.path("SPOOL_DIR"),
@@ -155,6 +187,11 @@ def read_settings(environ: MutableMapping[str, str], read_file: ReadFile) -> Set
         key_window_s=read.seconds("KEY_WINDOW_S", KEY_WINDOW_S, low=KEY_WINDOW_MIN_S, high=KEY_WINDOW_MAX_S),
         hold_status_s=read.seconds("HOLD_STATUS_S", HOLD_STATUS_S, low=0, high=HOLD_STATUS_MAX_S),
         dollar_limit_mode=read.choice("DOLLAR_LIMIT_MODE", DollarLimitMode.OPEN),
+        file_max_mb=read.whole("FILE_MAX_MB", FILE_MAX_MB, low=1, high=FILE_MOST_MB, unit="megabytes"),
+        batch_lines_max=read.whole("BATCH_LINES_MAX", BATCH_LINES_MAX, low=1, high=BATCH_LINES_MOST, unit="lines"),
+        batch_keep_days=read.whole(
+            "BATCH_KEEP_DAYS", BATCH_KEEP_DAYS, low=2, high=BATCH_KEEP_MOST_DAYS, unit="days"
+        ),
         log_level=read.choice("LOG_LEVEL", LogLevel.INFO),
         log_format=read.choice("LOG_FORMAT", LogFormat.JSON),
         node_allowed_cidrs=read.networks("NODE_ALLOWED_CIDRS"),
@@ -182,3 +219,13 @@ def _admin_tls(read: Variables) -> AdminTls | None:
         missing = "CERT" if cert is None else "KEY"
         read.refuse(f"ADMIN_TLS_{missing}", "not set; TLS needs KTMS_ADMIN_TLS_CERT and KTMS_ADMIN_TLS_KEY")
     return None
+
+
+def _ledger_tls(read: Variables) -> LedgerTls | None:
+    """An authority, and with it a certificate and its key, or neither."""
+    ca, cert, key = (read.path(f"LEDGER_TLS_{part}") for part in ("CA", "CERT", "KEY"))
+    if (cert is None) != (key is None):
+        read.refuse(f"LEDGER_TLS_{'CERT' if cert is None else 'KEY'}", "not set; a certificate needs its key")
+    elif cert is not None and ca is None:
+        read.refuse("LEDGER_TLS_CA", "not set; whose certificate of the ledger is to be trusted?")
+    return None if ca is None else LedgerTls(ca, cert, key)

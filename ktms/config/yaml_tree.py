@@ -96,8 +96,14 @@ def _in_words(problem: str | None) -> str:
     """Say that it is YAML that is wrong: the parser's own words alone read like a rule of ours."""
     if problem is None:
         return "not valid YAML"
-    hint = " (is this line indented as its neighbours are?)" if "<block end>" in problem else ""
-    return f"not valid YAML: {problem}{hint}"
+    hints = (hint for words, hint in _HINTS.items() if words in problem)
+    return f"not valid YAML: {problem}{next(hints, '')}"
+
+
+_HINTS = {
+    "<block end>": " (is this line indented as its neighbours are?)",
+    r"'\t'": " (indent with spaces)",
+}
 
 
 class _Builder:

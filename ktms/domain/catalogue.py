@@ -131,10 +131,15 @@ class NodeSpec:
     base_weight: int | None = None
     cloud_model: str | None = None
 
+    @property
+    def draining(self) -> bool:
+        """Whether its agent has announced that it takes nothing new; that is never declared."""
+        return False
+
 
 @dataclass(frozen=True, slots=True)
 class PriceSpec:
-    """Dollars per million tokens, exact."""
+    """Dollars per million tokens, exact. `valid_from` is wall seconds since 1970; None: from always on."""
 
     vendor: str
     model: str
@@ -142,6 +147,7 @@ class PriceSpec:
     cached_input: Decimal | None = None
     cache_write: Decimal | None = None
     output: Decimal = Decimal(0)
+    valid_from: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +174,7 @@ class ClientKeySpec:
     interactive: bool = False
     limits: Limits = UNLIMITED
     dollar_limit_mode: DollarLimitMode | None = None
+    cache_ttl_s: int = 0  # 0: as the model says
     expires_at: float | None = None  # wall seconds since 1970, UTC
     secret: Secret | None = None
 

@@ -20,6 +20,7 @@ from ktms.domain.catalogue import (
     TenantSpec,
     VendorSpec,
 )
+from ktms.domain.price_form import price_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +73,8 @@ def merge(stored: Catalogue, wanted: Catalogue, *, prune: bool) -> Catalogue:
 
 
 def entry_name(entry: Spec) -> str:
-    """What tells an entry apart inside its section: its name, or vendor and model of a price."""
-    return f"{entry.vendor}/{entry.model}" if isinstance(entry, PriceSpec) else entry.name
+    """What tells an entry apart inside its section: its name, or vendor, model and beginning of a price."""
+    return price_name(entry) if isinstance(entry, PriceSpec) else entry.name
 
 
 def _section(kind: str, stored: Sequence[S], wanted: Sequence[S], *, prune: bool) -> Iterator[Change]:

@@ -7,7 +7,6 @@ import math
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import fields
-from decimal import Decimal
 from typing import TypeVar
 
 from ktms.domain.access.key_form import KeyKind, read_key
@@ -27,8 +26,9 @@ from ktms.domain.catalogue import (
     VendorSpec,
 )
 from ktms.domain.complaint import Complaint, Path, prefixed
-from ktms.domain.ids import LOCAL
+from ktms.domain.ids import CACHE, LOCAL
 from ktms.domain.placement import placement_named
+from ktms.domain.price_form import price_complaints
 from ktms.domain.url import Url, UrlInvalid, read_url
 
 SERVED_KINDS = frozenset({VendorKind.OPENAI, VendorKind.AZURE_OPENAI})
@@ -100,6 +100,8 @@ def _vendor(vendor: VendorSpec) -> Iterator[Complaint]:
     yield from _label(vendor.name)
     if vendor.name == LOCAL:
         yield Complaint(("name",), "is reserved: `local` stands for your own nodes")
+    if vendor.name == CACHE:
+        yield Complaint(("name",), "is reserved: `cache` stands for answers that are given again")
     if vendor.kind not in SERVED_KINDS:
         yield Complaint(
             ("kind",),
@@ -161,10 +163,7 @@ def _node(node: NodeSpec) -> Iterator[Complaint]:
 
 def _price(price: PriceSpec) -> Iterator[Complaint]:
     yield from _vendor_model(("model",), price.model)
-    for name in ("input", "cached_input", "cache_write", "output"):
-        amount: Decimal | None = getattr(price, name)
-        if amount is not None and (not amount.is_finite() or amount < 0):
-            yield Complaint((name,), "must be an amount of dollars per million tokens, 0 or more")
+    yield from price_complaints(price)
 
 
 def _tenant(tenant: TenantSpec) -> Iterator[Complaint]:
@@ -180,6 +179,7 @@ def _client_key(key: ClientKeySpec) -> Iterator[Complaint]:
         yield Complaint(("placement",), "is not among the placements this key may use")
     yield from _regions(key.allowed_regions)
     yield from _limits(key.limits)
+    yield from _between(("cache_ttl_s",), key.cache_ttl_s, 0, CACHE_TTL_MAX_S)
     if key.expires_at is not None and not (math.isfinite(key.expires_at) and key.expires_at > 0):
         yield Complaint(("expires_at",), "must be a moment in seconds since 1970")
     if key.secret is not None:
@@ -193,7 +193,7 @@ def _policy(policy: PolicySpec) -> Iterator[Complaint]:
         yield from _region(("allowed_regions", index), region)
     if not policy.band >= 1:  # also true for NaN
         yield Complaint(("band",), "must be 1 or more (inf switches the band off)")
-    yield from _between(("retry", "attempts_max"), policy.attempts_max, 1, ATTEMPTS_MAX)
+    yield from _between(("attempts_max",), policy.attempts_max, 1, ATTEMPTS_MAX)
 
 
 def _label(name: str) -> Iterator[Complaint]:
@@ -208,7 +208,7 @@ def _public_name(at: Path, name: str) -> Iterator[Complaint]:
 
 def _vendor_model(at: Path, name: str) -> Iterator[Complaint]:
     if not _VENDOR_MODEL.fullmatch(name):
-        yield Complaint(at, "must be 1 to 256 printable characters without spaces at the ends")
+        yield Complaint(at, "must be 1 to 256 printable ASCII characters without spaces at the ends")
 
 
 def _url(at: Path, text: str) -> Generator[Complaint, None, Url | None]:

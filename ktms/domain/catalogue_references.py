@@ -6,12 +6,13 @@ what is left without the word is a public name too, because then nobody could te
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ktms.domain.capacity.serving import with_tag
-from ktms.domain.catalogue import DEFAULT_TENANT, Catalogue, ChainSpec, ClientKeySpec, ModelSpec
+from ktms.domain.catalogue import DEFAULT_TENANT, Catalogue, ChainSpec, ClientKeySpec, ModelSpec, TargetSpec
 from ktms.domain.complaint import Complaint, Path, prefixed, repeated
 from ktms.domain.ids import LOCAL
+from ktms.domain.price_form import price_name, priced_model
 from ktms.domain.suffix import split_suffix, tier_words
 
 
@@ -64,9 +65,9 @@ def _unique(catalogue: Catalogue) -> Iterator[Complaint]:
     for section, names in named.items():
         for index in repeated(names):
             yield Complaint((section, index, "name"), f"{names[index]!r} was given before")
-    prices = tuple(f"{price.vendor}/{price.model}" for price in catalogue.prices)
-    for index in repeated(prices):
-        yield Complaint(("prices", index), f"{prices[index]!r} has a price already")
+    prices = [replace(price, model=priced_model(price.vendor, price.model)) for price in catalogue.prices]
+    for index in repeated([price_name(price) for price in prices]):
+        yield Complaint(("prices", index), f"{price_name(catalogue.prices[index])!r} has a price already")
     for position, node in enumerate(catalogue.nodes):
         for index in repeated([with_tag(model.name) for model in node.models]):
             yield Complaint(("nodes", position, "models", index, "name"), "is served twice by this node")
@@ -107,8 +108,13 @@ def _targets(model: ModelSpec, index: _Index) -> Iterator[Complaint]:
             yield Complaint(
                 ("targets", place, "weight"), "means nothing for local: give nodes a base_weight instead"
             )
-    for place in repeated([f"{target.vendor}/{target.model}" for target in model.targets]):
+    for place in repeated([_asked(target) for target in model.targets]):
         yield Complaint(("targets", place), "is the same target as one before")
+
+
+def _asked(target: TargetSpec) -> str:
+    """Name what is asked; of our machines `x` and `x:latest` are one."""
+    return f"{target.vendor}/{with_tag(target.model) if target.vendor == LOCAL else target.model}"
 
 
 def _chain(chain: ChainSpec, index: _Index) -> Iterator[Complaint]:

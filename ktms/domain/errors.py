@@ -39,6 +39,7 @@ class ErrorCode(StrEnum):
     EXPECTATION_FAILED = "expectation_failed"
     RATE_LIMIT_EXCEEDED = "rate_limit_exceeded"
     BUDGET_EXCEEDED = "budget_exceeded"
+    BUDGET_UNAVAILABLE = "budget_unavailable"
     UPSTREAM_ERROR = "upstream_error"
     UPSTREAM_AUTH_ERROR = "upstream_auth_error"
     UPSTREAM_TIMEOUT = "upstream_timeout"
@@ -47,7 +48,11 @@ class ErrorCode(StrEnum):
     NO_NODE_AVAILABLE = "no_node_available"
     NODE_STATE_UNKNOWN = "node_state_unknown"
     STALE_ANNOUNCEMENT = "stale_announcement"
+    IDEMPOTENCY_CONFLICT = "idempotency_conflict"
     CONFIG_UNAVAILABLE = "config_unavailable"
+    CONFLICT = "conflict"
+    STORE_UNAVAILABLE = "store_unavailable"
+    BATCH_EXPIRED = "batch_expired"
     IDEMPOTENCY_UNAVAILABLE = "idempotency_unavailable"
     DRAINING = "draining"
     OVERLOADED = "overloaded"
@@ -71,6 +76,7 @@ _TYPE_OF = {
     ErrorCode.EXPECTATION_FAILED: ErrorType.INVALID_REQUEST,
     ErrorCode.RATE_LIMIT_EXCEEDED: ErrorType.RATE_LIMIT,
     ErrorCode.BUDGET_EXCEEDED: ErrorType.RATE_LIMIT,
+    ErrorCode.BUDGET_UNAVAILABLE: ErrorType.UNAVAILABLE,
     ErrorCode.UPSTREAM_ERROR: ErrorType.UPSTREAM,
     ErrorCode.UPSTREAM_AUTH_ERROR: ErrorType.UPSTREAM,
     ErrorCode.UPSTREAM_TIMEOUT: ErrorType.UPSTREAM,
@@ -79,7 +85,11 @@ _TYPE_OF = {
     ErrorCode.NO_NODE_AVAILABLE: ErrorType.UPSTREAM,
     ErrorCode.NODE_STATE_UNKNOWN: ErrorType.UPSTREAM,
     ErrorCode.STALE_ANNOUNCEMENT: ErrorType.INVALID_REQUEST,
+    ErrorCode.IDEMPOTENCY_CONFLICT: ErrorType.INVALID_REQUEST,
     ErrorCode.CONFIG_UNAVAILABLE: ErrorType.UNAVAILABLE,
+    ErrorCode.CONFLICT: ErrorType.INVALID_REQUEST,
+    ErrorCode.STORE_UNAVAILABLE: ErrorType.UNAVAILABLE,
+    ErrorCode.BATCH_EXPIRED: ErrorType.INVALID_REQUEST,
     ErrorCode.IDEMPOTENCY_UNAVAILABLE: ErrorType.UNAVAILABLE,
     ErrorCode.DRAINING: ErrorType.UNAVAILABLE,
     ErrorCode.OVERLOADED: ErrorType.UNAVAILABLE,
@@ -93,7 +103,8 @@ assert set(_TYPE_OF) == set(ErrorCode), "every code has a type"
 class Problem:
     """One error as a client sees it.
 
-    `status` is set only where a vendor's own 4xx (or 429) is passed on; else the status table decides by `code`.
+    `status` is set where a vendor's own 4xx (or 429) is passed on, and where one code has two statuses; else the
+    status table decides by `code`.
     """
 
     code: str

@@ -33,6 +33,9 @@ LeaseId = NewType("LeaseId", str)
 LOCAL = VendorName("local")
 """The vendor that stands for all of our own machines."""
 
+CACHE = VendorName("cache")
+"""The vendor that stands for answers that were kept and are given again."""
+
 
 UUID7_RANDOM_BYTES = 10
 """What `uuid7` takes: 74 of these 80 bits end up in the id."""

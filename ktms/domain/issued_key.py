@@ -1,7 +1,7 @@
 """From what was declared of a client key to what the data plane verifies."""
 
 from ktms.domain.access.client_key import ClientKey
-from ktms.domain.catalogue import ClientKeySpec, TenantSpec
+from ktms.domain.catalogue import ClientKeySpec, DollarLimitMode, TenantSpec
 from ktms.domain.ids import KeyId, Region, TenantName
 
 
@@ -24,6 +24,8 @@ def issued_key(
         interactive=spec.interactive,
         limits=spec.limits,
         tenant_limits=tenant.limits,
+        dollars_closed=DollarLimitMode.CLOSED in (spec.dollar_limit_mode, tenant.dollar_limit_mode),
+        cache_ttl_s=spec.cache_ttl_s,
         expires_at=spec.expires_at,
         revoked=revoked,
     )

@@ -6,7 +6,7 @@ here: what an announcement may say (`announcement.py`), the whole catalogue (`ca
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from ktms.domain.announcement import AnnouncedModel, Announcement
 from ktms.domain.capacity.serving import with_tag
@@ -31,11 +31,19 @@ class NodePermit:
 
 @dataclass(frozen=True, slots=True)
 class NodeKey:
-    """The key of a node, as the door verifies it."""
+    """The key of a node, as the door verifies it.
+
+    `epoch_ms`: the start of the agent that counts, None where none was heard.
+    """
 
     id: KeyId
     digest: bytes
     permit: NodePermit
+    epoch_ms: int | None = None
+
+    def fences_off(self, said: Announcement) -> bool:
+        """Whether an agent that started later has announced with this key."""
+        return self.epoch_ms is not None and said.epoch_ms < self.epoch_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,30 +121,55 @@ def admitted(joined: JoinedNode, declared: NodeSpec | None) -> Admitted:
 
 
 def as_served(joined: JoinedNode, declared: NodeSpec | None) -> NodeSpec:
-    """Give the node as calls meet it; one that drains is switched off: nothing new is sent there."""
+    """Give the node as calls meet it; one that drains keeps its place, and nothing new is sent there."""
     permit, said = joined.permit, joined.announcement
     spec = declared or NodeSpec(permit.name, said.url, (), enabled=permit.enabled)
-    return replace(
+    served = replace(
         spec,
         url=said.url,
         token=said.token,
         engine=said.engine,
         slots=said.slots,
         region=permit.region if spec.region is None else spec.region,
-        enabled=spec.enabled and not said.draining,
         models=admitted(joined, declared).accepted,
     )
+    return leaving(served) if said.draining else served
+
+
+class LeavingNode(NodeSpec):
+    """A node whose agent has announced that it takes nothing new: the same in all else."""
+
+    __slots__ = ()
+
+    @property
+    def draining(self) -> bool:
+        """It does."""
+        return True
+
+
+def leaving(node: NodeSpec) -> LeavingNode:
+    """Give the node as one that drains."""
+    return LeavingNode(*(getattr(node, one.name) for one in fields(node)))
+
+
+def served_after(wanted: Catalogue, known: Iterable[KnownNode], *, prune: bool) -> Iterator[NodeSpec]:
+    """Give the nodes known so far as calls meet them once `wanted` is applied.
+
+    With `prune` those that it does not declare are left to what they announce.
+    """
+    declared = {node.name: node for node in wanted.nodes}
+    for node in known:
+        kept = None if prune else node.declared
+        served = replace(node, declared=declared.get(node.name, kept)).served
+        if served is not None:
+            yield served
 
 
 def serving(nodes: Iterable[KnownNode], model: ModelSpec) -> tuple[str, ...]:
     """Name the nodes that take calls for a model."""
     wanted = {with_tag(target.model) for target in model.targets if target.vendor == LOCAL}
-    served = (node.served for node in nodes)
-    return tuple(
-        node.name
-        for node in served
-        if node is not None and node.enabled and any(with_tag(one.name) in wanted for one in node.models)
-    )
+    taking = (one for node in nodes if (one := node.served) is not None and one.enabled and not one.draining)
+    return tuple(node.name for node in taking if any(with_tag(one.name) in wanted for one in node.models))
 
 
 def _model(model: AnnouncedModel, declared: int | None) -> NodeModelSpec:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from ktms.domain.access.pricing import NO_PRICES, PriceTable
 from ktms.domain.access.secret import Secret
 from ktms.domain.catalogue import EngineKind, PolicySpec, Selection, TimeoutSpec, VendorKind
 from ktms.domain.ids import ModelName, NodeName, Region, VendorKeyId, VendorModel, VendorName
@@ -72,7 +73,10 @@ class CloudTarget:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """A machine of ours. `windows` maps the engine's model names to tokens per slot (None = unknown)."""
+    """A machine of ours. `windows` maps the engine's model names to tokens per slot (None = unknown).
+
+    `draining`: it has announced that it takes nothing new; it keeps its place, since it comes back.
+    """
 
     name: NodeName
     origin: Origin
@@ -83,13 +87,14 @@ class Node:
     base_weight: int
     windows: Mapping[VendorModel, int | None]
     cloud_model: VendorModel | None
+    draining: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalTarget:
     """The vendor `local` for one model: `nodes` are the enabled ones that serve `vendor_model`, in file order.
 
-    `x` also matches `x:latest` (Ollama's default tag).
+    Those that drain are among them. `x` also matches `x:latest` (Ollama's default tag).
     """
 
     vendor_model: VendorModel
@@ -139,3 +144,4 @@ class Snapshot:
     tiers: frozenset[str]
     policy: PolicySpec
     aliases: Mapping[str, ModelName] = field(default_factory=dict)
+    prices: PriceTable = NO_PRICES

@@ -6,6 +6,7 @@ MICROS_PER_USD = 1_000_000
 """Budgets are whole micro-dollars: integers never drift."""
 
 MS_PER_S = 1000
+US_PER_S = 1_000_000
 
 
 def whole_seconds_up(seconds: float) -> int:

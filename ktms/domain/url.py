@@ -82,6 +82,8 @@ def read_url(text: str) -> Url:
     """
     if len(text) > LENGTH_MAX:
         raise UrlInvalid(f"is longer than {LENGTH_MAX} characters")
+    if not text.lower().startswith(("http://", "https://")):
+        raise UrlInvalid("must begin with http:// or https://")
     match = _FORM.fullmatch(text)
     if match is None:
         raise UrlInvalid(

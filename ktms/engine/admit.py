@@ -6,7 +6,7 @@ Not here: what the key may do (`domain/routing/choose.py`).
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from ktms.domain.access.client_key import ClientKey
@@ -76,6 +76,14 @@ class Admission:
     def forget(self, key_id: KeyId) -> None:
         """Drop what is known of a key: it was changed or revoked elsewhere."""
         self._window.forget(key_id)
+
+    async def vouch(self, ids: Collection[KeyId]) -> Mapping[KeyId, ClientKey] | None:
+        """Give the keys among these that may be used now; None where nobody can tell."""
+        found = await self._ask(tuple(ids), self._until())
+        if found is None:
+            return None
+        wall = self._clock.wall()
+        return {key_id: key for key_id, key in found.items() if usable(key, wall)}
 
     async def reverify(self) -> None:
         """Ask for all keys in use at once; revoked ones are refused from then on (FP11)."""

@@ -20,6 +20,7 @@ from ktms.domain.routing.retry_after import retry_after_s
 from ktms.domain.routing.scrub import without
 from ktms.domain.routing.window import BYTES_PER_TOKEN_MIN
 from ktms.engine.call import Streamed, Whole
+from ktms.engine.look import says_draining
 from ktms.engine.relay import ClientStream, Relay
 from ktms.engine.settings import EngineSettings
 from ktms.engine.settle import Bookkeeper
@@ -67,7 +68,11 @@ class Attempts:
 
     async def _exchange(self, target: Target, trail: Trail, shot: Shot, speaks: Callable[[], None]) -> None:
         call, stream = trail.call, trail.stream
-        body = call.body.for_target(target.vendor_model, ask_usage=target.asks_usage and stream is not None)
+        body = call.body.for_target(
+            target.vendor_model,
+            ask_usage=target.asks_usage and stream is not None,
+            withheld=target.withholds,
+        )
         request = UpstreamRequest(target.origin, target.prologue, body, target.timers, call.forwarded)
         try:
             answer = await self._upstream.send(request)
@@ -94,12 +99,18 @@ class Attempts:
         except UpstreamFailed:
             error = None  # the status says enough
         shot.retry_after_s = retry_after_s(answer.header, self._clock.wall())
-        self._judge_answer(answer.status, error, target, shot)
+        self._judge_answer(answer.status, error, target, shot, draining=says_draining(answer))
 
-    def _judge_answer(self, status: int, error: WireError | None, target: Target, shot: Shot) -> None:
+    def _judge_answer(
+        self, status: int, error: WireError | None, target: Target, shot: Shot, *, draining: bool = False
+    ) -> None:
         told = None if error is None else _told(error, shot.secret)
         verdict = judge_answer(
-            status, told, has_retry_after=shot.retry_after_s is not None, of_node=target.node is not None
+            status,
+            told,
+            has_retry_after=shot.retry_after_s is not None,
+            of_node=target.node is not None,
+            draining=draining,
         )
         shot.verdict = verdict
         shot.status = AttemptStatus.REFUSED if verdict.ends_call else AttemptStatus.FAILED
@@ -124,6 +135,9 @@ class Attempts:
         if told.model_told is not None and is_other_model(told.model_told, target.expects):
             shot.verdict = judge_failure(FailureKind.WRONG_MODEL, visible=False)
             return
+        if told.empty:
+            shot.verdict = judge_failure(FailureKind.MALFORMED, visible=False)
+            return
         shot.timings = told.timings
         shot.told, shot.content_bytes = told.usage, told.text_bytes
         self._note_truncation(target, trail, shot)
@@ -131,7 +145,7 @@ class Attempts:
             shot.verdict = judge_failure(FailureKind.TRUNCATED, visible=False)
             return
         shot.status = AttemptStatus.OK
-        shot.result = Whole((), told.body)
+        shot.result = Whole((), told.body, told.finished)
 
     def _note_truncation(self, target: Target, trail: Trail, shot: Shot) -> None:
         """Notice a prompt that an engine has cut without a word (N24)."""

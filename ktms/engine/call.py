@@ -6,6 +6,8 @@ Shapes only; `switchboard.py` is the life of a call.
 from dataclasses import dataclass
 
 from ktms.dialects.openai_chat.request import RequestBody
+from ktms.domain.access.client_key import ClientKey
+from ktms.domain.access.usage_event import BatchLine, UsageEvent
 from ktms.domain.call import Choices, Route
 from ktms.domain.errors import Problem
 from ktms.domain.ids import RequestId
@@ -14,10 +16,27 @@ Headers = tuple[tuple[str, str], ...]
 
 
 @dataclass(slots=True)
+class LineRun:
+    """What makes a call a line of a batch: which line, whose it is (verified), until when it may wait (monotonic).
+
+    The engine tells by it whether a target was asked, and what its answer is to be booked with: that is done
+    together with its result, since a run that comes to nothing is not the client's to pay.
+    """
+
+    line: BatchLine
+    key: ClientKey
+    ends_at: float
+    asked: bool = False
+    event: UsageEvent | None = None
+
+
+@dataclass(slots=True)
 class Call:
     """What a door hands over: the key as sent, the facts, the bytes. `received_at` is monotonic seconds.
 
-    `forwarded` are the request headers that may travel to an upstream (traceparent, feature headers).
+    `forwarded` are the request headers that may travel to an upstream (traceparent, feature headers). `once` is
+    the client's word for this call, where it counts on a repeat not being carried out again. `run` makes it a line
+    of a batch.
     """
 
     request_id: RequestId
@@ -27,14 +46,17 @@ class Call:
     body: RequestBody
     received_at: float
     forwarded: Headers = ()
+    once: str | None = None
+    run: LineRun | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A complete answer of a target: 200, JSON."""
+    """A complete answer of a target: 200, JSON. `finished`: it says of each choice why it ended."""
 
     headers: Headers
     body: bytes
+    finished: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ cause and the attempts. Where nothing was dialled at all, the reason is one of o
 from dataclasses import dataclass, replace
 
 from ktms.domain.errors import ErrorCode, Problem, problem
+from ktms.domain.routing.choose import Decision
 
 
 @dataclass(slots=True)
@@ -33,6 +34,15 @@ NODE_WAIT_MAX_S = 300.0
 UNKNOWN_S = 3.0
 """A store that is back is used again within this (FR10)."""
 
+NODES_UNKNOWN = problem(
+    ErrorCode.NODE_STATE_UNKNOWN,
+    "The state of the nodes is not known right now, and this call may run on nothing else.",
+    retry_after_s=UNKNOWN_S,
+)
+
+NOWHERE_S = 1.0
+"""A node that announces itself, or a file that is applied, is in force within a second."""
+
 
 def ended(story: Story, *, told: str, local_only: bool, nodes_unknown: bool, soonest_s: float) -> Problem:
     """Give the problem of a call whose targets are used up; `told` are the attempts in words."""
@@ -41,12 +51,25 @@ def ended(story: Story, *, told: str, local_only: bool, nodes_unknown: bool, soo
             return story.last
         return replace(story.last, message=f"{story.first.message} (attempts: {told})")
     if local_only and nodes_unknown:
-        message = "The state of the nodes is not known right now, and this call may run on nothing else."
-        return problem(ErrorCode.NODE_STATE_UNKNOWN, message, retry_after_s=UNKNOWN_S)
+        return NODES_UNKNOWN
     if local_only:
         message = f"No node can take the call ({told})." if told else "No enabled node serves this model."
         return problem(
             ErrorCode.NO_NODE_AVAILABLE, message, retry_after_s=min(max(soonest_s, NODE_WAIT_S), NODE_WAIT_MAX_S)
         )
-    message = f"No target can be asked right now ({told})." if told else "No target is configured for this call."
+    message = f"No target can be asked right now ({told})." if told else "No target could be asked in time."
     return problem(ErrorCode.NO_TARGET_AVAILABLE, message, retry_after_s=max(soonest_s, 1.0))
+
+
+def nowhere(decision: Decision, *, for_nodes: bool) -> Problem:
+    """Give the problem of a call whose plan is empty: there is nothing to wait for, but somebody may mend it.
+
+    `for_nodes`: its models are for machines of ours alone, and none of these is switched on or has come yet.
+    """
+    name, placement = decision.chain or decision.models[0].name, decision.placement
+    needs = {"no enabled node": placement.allows_nodes, "no vendor": placement.allows_cloud}
+    missing = " and ".join(need for need, wanted in needs.items() if wanted)
+    message = f"{'Chain' if decision.chain else 'Model'} {name!r} has {missing}"
+    reason = "." if placement.allows_nodes and placement.allows_cloud else f", and the call is {placement.value}."
+    code = ErrorCode.NO_NODE_AVAILABLE if for_nodes else ErrorCode.NO_TARGET_AVAILABLE
+    return problem(code, message + reason, retry_after_s=NOWHERE_S)

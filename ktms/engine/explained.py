@@ -38,8 +38,9 @@ def tell_choice(
 
 def _told(one: Considered) -> str:
     product = f"{one.base_weight} x {one.load:.2f} x {one.speed:.2f}"
+    told = f" ({one.taken} by its engine)" if one.taken > one.busy else ""
     terms = (
-        f"{one.health.name.lower()}{' cold' if one.cold else ''}, {one.busy} of {one.slots} busy, "
+        f"{one.health.name.lower()}{' cold' if one.cold else ''}, {one.busy} of {one.slots} busy{told}, "
         f"weight {one.weight:.2f} = {product}, finish {one.finish_s:.1f} s"
     )
     return f"{one.node}: {one.left_out or 'considered'} ({terms})"

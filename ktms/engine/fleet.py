@@ -1,39 +1,48 @@
 """What this replica knows of our machines: who serves what, how busy, how fast and how sound each is.
 
-Rules: state is keyed by a node's name and outlives catalogues and discovery (N07); health never touches slot
+Rules: state is keyed by a node's name and outlives catalogues and discovery (N07), and for a while its absence
+from them; health never touches slot
 counts (N05); every real token is a heartbeat; leases decide who gets a slot, counts here only say whom to ask
-first. Synchronous, hence without races. Not here: the rules (`domain/capacity/`), leases (`ports/lease_store.py`),
-looking at nodes (`probe.py`), reading what other replicas know (`sweep.py`).
+first, and what engines say of their load only raises these (N10). Synchronous, hence without races. Not here: the
+rules (`domain/capacity/`), leases (`ports/lease_store.py`), looking at nodes (`probe.py`), reading what other
+replicas know (`sweep.py`).
 """
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
+from ktms.domain.capacity.engine_metrics import UNKNOWN_LOAD, EngineLoad
 from ktms.domain.capacity.fleet_status import FleetStatus, NodeStatus, SeatStatus
 from ktms.domain.capacity.node_health import Evidence, NodeHealth
-from ktms.domain.capacity.node_report import Look, NodeReport
-from ktms.domain.capacity.seat import NodeState, Seat
+from ktms.domain.capacity.node_report import Look, NodeReport, is_known
+from ktms.domain.capacity.seat import Health, NodeState, Seat
 from ktms.domain.capacity.selection import Selector
 from ktms.domain.capacity.serving import name_on, with_tag
 from ktms.domain.capacity.speed import SpeedMeter, SpeedSample, set_speeds
-from ktms.domain.ids import NodeName, VendorModel
+from ktms.domain.ids import ModelName, NodeName, VendorModel
 from ktms.domain.snapshot import LocalTarget, Model, Node, Snapshot
-from ktms.engine.desk import Desk, DeskKey
+from ktms.engine.desk import Desk, DeskKey, tell_who_shares
+from ktms.engine.lately import Lately
 from ktms.ports.clock import Clock
 from ktms.ports.fleet_board import BoardView, Seen
 from ktms.ports.lease_store import Lease, SlotWish
 from ktms.ports.telemetry import Gauge, Telemetry
 
-SAME_LOOK_S = 0.5
-"""Two readings of one report differ in age by the way to the store and back; looks are seconds apart."""
+LOAD_LASTS_S = 15.0
+"""What an engine said of its load is forgotten after three looks: a stale word must not send calls elsewhere."""
 
 EVIDENCE_OF = {
     Look.ANSWERED: Evidence.PROBE_ANSWERED,
     Look.MISSED: Evidence.PROBE_MISSED,
     Look.LOADING: Evidence.LOADING,
     Look.SPOKE: Evidence.TOKEN,
+    Look.BARS: Evidence.TOKEN_REFUSED,
 }
 assert set(EVIDENCE_OF) == set(Look), "every look is evidence"
+
+_SeatKey = tuple[NodeName, VendorModel]
+_Taken = dict[bool, tuple[float, NodeReport]]
 
 
 class Fleet:
@@ -46,43 +55,43 @@ class Fleet:
         self._snapshot: Snapshot | None = None
         self._states: dict[NodeName, NodeState] = {}
         self._health: dict[NodeName, NodeHealth] = {}
-        self._seats: dict[tuple[NodeName, VendorModel], Seat] = {}
-        self._declared: dict[tuple[NodeName, VendorModel], int | None] = {}  # windows, as the catalogue says
-        self._meters: dict[tuple[NodeName, VendorModel], SpeedMeter] = {}
+        self._seats: dict[_SeatKey, Seat] = {}
+        self._meters: dict[_SeatKey, SpeedMeter] = {}
         self._desks: dict[DeskKey, Desk] = {}
         self._serving: dict[NodeName, list[Desk]] = {}
         self._seats_of: dict[NodeName, list[Seat]] = {}
-        self._looked_at: dict[NodeName, float] = {}
-        self._reports: dict[NodeName, NodeReport] = {}  # the last one taken
+        self._taken: dict[NodeName, _Taken] = {}  # the last look, and the last token
+        self._told_load_at: dict[NodeName, float] = {}
         self._misses: dict[NodeName, int] = {}  # looks missed in a row, as whoever looked has told
+        self._nodes_lately: Lately[NodeName, tuple[NodeState, NodeHealth, _Taken, int]] = Lately()
+        self._seats_lately: Lately[_SeatKey, tuple[Seat, SpeedMeter]] = Lately()
         self.known = True  # whether the store answered when it was last asked
 
     def sync(self, snapshot: Snapshot) -> None:
-        """Follow a newer snapshot; what is known of nodes that stay is kept."""
+        """Follow a newer snapshot; what is known of nodes that stay, or that were here lately, is kept."""
         if snapshot is self._snapshot:
             return
         self._snapshot = snapshot
-        nodes = {node.name: node for node in snapshot.nodes}
-        self._states = {name: self._state(node) for name, node in nodes.items()}
+        nodes, now = {node.name: node for node in snapshot.nodes}, self._clock.monotonic()
+        self._part(nodes, now)
+        self._states = {name: self._state(node, now) for name, node in nodes.items()}
         self._health = {name: self._health.get(name) or NodeHealth() for name in nodes}
-        self._looked_at = {name: at for name, at in self._looked_at.items() if name in nodes}
-        self._misses = {name: count for name, count in self._misses.items() if name in nodes}
-        self._reports = {name: report for name, report in self._reports.items() if name in nodes}
         before, self._seats = self._seats, {}
-        desks = dict(self._made(snapshot, before))
-        self._meters = {
-            key: self._meters[key] if before.get(key) is seat else SpeedMeter()
-            for key, seat in self._seats.items()
-        }
-        self._declared = {(name, model): nodes[name].windows[model] for name, model in self._seats}
+        desks = dict(self._made(snapshot, before, now))
+        for key, seat in before.items():
+            if self._seats.get(key) is not seat:
+                self._seats_lately.left(key, (seat, self._meters.pop(key)), now)
+        self._meters = {key: self._meters.get(key) or SpeedMeter() for key in self._seats}
         self._seats_of = {name: [] for name in nodes}
         for (name, _), seat in self._seats.items():
             self._seats_of[name].append(seat)
+        self._close([desk for key, desk in self._desks.items() if key not in desks])
         self._desks = desks
         self._serving = {name: [] for name in nodes}
         for desk in desks.values():
             for seat in desk.seats:
                 self._serving[seat.state.node.name].append(desk)
+        tell_who_shares(desks.values())
         self.rank()
 
     def desk(self, model: Model, target: LocalTarget) -> Desk | None:
@@ -133,7 +142,7 @@ class Fleet:
     def began(self, desk: Desk, lease: Lease) -> None:
         """Note that a lease is ours from now on."""
         desk.since[lease.id] = self._clock.monotonic()
-        state = self._states.get(lease.node)
+        state = self._state_lately(lease.node)
         if state is not None:
             state.ours += 1
 
@@ -141,11 +150,12 @@ class Fleet:
         """Note that a lease was given back; a slot that drains is not free yet."""
         now = self._clock.monotonic()
         desk.holding.take(now - desk.since.pop(lease.id, now))
-        state = self._states.get(lease.node)
+        state = self._state_lately(lease.node)
         if state is not None:
             state.ours = max(0, state.ours - 1)
         if state is not None and not draining:
             state.busy = max(0, state.busy - 1)
+            state.done(1)
             self.freed(lease.node)
 
     def freed(self, node: NodeName) -> None:
@@ -170,8 +180,11 @@ class Fleet:
                 seat.cold = True
         if health.health is not state.health:
             state.health = health.health
-            self._telemetry.event("warning", "node_turned", node=node, health=state.health.name.lower())
+            level = "info" if state.health is Health.HEALTHY else "warning"
+            self._telemetry.event(level, "node_turned", node=node, health=state.health.name.lower())
             self._telemetry.gauge(Gauge.NODE_HEALTH, state.health.value, node)
+            if state.health is Health.BARRED:
+                self._telemetry.event("error", "node_token_refused", node=node)
 
     def speaks(self, seat: Seat) -> None:
         """The first token of an answer came: the model is in memory."""
@@ -188,9 +201,9 @@ class Fleet:
         self.meter(seat).take(sample, self._clock.monotonic())
 
     def shrink_window(self, seat: Seat, window: int) -> None:
-        """Believe what a node showed over what it was declared with (N24)."""
+        """Believe what a node showed over what it was declared with, and over what it says (N24)."""
         if seat.window is None or window < seat.window:
-            seat.window = window
+            seat.show(window)
             self._telemetry.event(
                 "warning", "window_smaller_than_declared", node=seat.state.node.name, window=window
             )
@@ -202,15 +215,21 @@ class Fleet:
             state = self._states.get(name)
             if state is not None:
                 state.busy = count
+                held = len(state.others.since)
                 state.others.seen(count - state.ours, now)
+                state.done(max(0, held - len(state.others.since)))
+        here: Counter[ModelName] = Counter()
+        for desk in self._desks.values():
+            here[desk.model] += desk.here
         for desk in self._desks.values():
             if desk.model in view.waiting:
-                desk.elsewhere = max(0, view.waiting[desk.model] - desk.here)
-        for seen in view.seen:
+                desk.elsewhere = max(0, view.waiting[desk.model] - here[desk.model])
+        for seen in sorted(view.seen, key=_age_s, reverse=True):
             self._take_report(seen, now)
 
     def rank(self) -> None:
         """Work out speeds anew, and who is a candidate at all."""
+        self._forget_loads()
         for desk in self._desks.values():
             set_speeds([(seat, self.meter(seat)) for seat in desk.seats])
             desk.selector.rank(desk.seats)
@@ -240,24 +259,56 @@ class Fleet:
                 draining=state.draining,
                 busy=state.busy,
                 slots=state.slots,
+                engine_calls=state.load.calls,
+                kv_used=state.load.kv_used,
                 seats=tuple(by_node[name]),
             )
             for name, state in self._states.items()
         )
         return FleetStatus(self.known, nodes, tuple(desk.status(now) for desk in self._desks.values()))
 
-    def _state(self, node: Node) -> NodeState:
+    def _part(self, nodes: Collection[NodeName], now: float) -> None:
+        """Lay aside what is known of nodes that are gone, and take up what is known of those that are back."""
+        for name in [name for name in self._states if name not in nodes]:
+            state = self._states.pop(name)
+            self._hear(state, UNKNOWN_LOAD)
+            self._told_load_at.pop(name, None)
+            known = (state, self._health.pop(name), self._taken.pop(name, {}), self._misses.pop(name, 0))
+            self._nodes_lately.left(name, known, now)
+        for name in [name for name in nodes if name not in self._states]:
+            lately = self._nodes_lately.back(name, now)
+            if lately is not None:
+                self._states[name], self._health[name], self._taken[name], self._misses[name] = lately
+                self._health[name].came_back(now)
+
+    def _state_lately(self, name: NodeName) -> NodeState | None:
+        """Give the state of a node, be it gone or not: calls that began there have not ended."""
+        state = self._states.get(name)
+        lately = self._nodes_lately.find(name) if state is None else None
+        return state if lately is None else lately[0]
+
+    def _close(self, desks: Collection[Desk]) -> None:
+        """Take from desks that are no more whatever has left; who waits there waits for the rest alone."""
+        for desk in desks:
+            desk.seats = tuple(
+                seat for seat in desk.seats if self._seats.get((seat.state.node.name, seat.vendor_model)) is seat
+            )
+            desk.selector.rank(desk.seats)
+
+    def _state(self, node: Node, now: float) -> NodeState:
         state = self._states.get(node.name)
         if state is None or state.node.origin.key != node.origin.key:
             self._health.pop(node.name, None)  # another machine, or another way to it: nothing of the old is true
             busy = 0 if state is None else state.busy
             return NodeState(node, node.slots, busy=busy)
         state.slots = node.slots if node.slots != state.node.slots else state.slots
-        state.node = node
+        other_token = node.token != state.node.token
+        if state.follow(node) or other_token:
+            self._health[node.name].came_back(now)
         return state
 
     def _made(
-        self, snapshot: Snapshot, before: dict[tuple[NodeName, VendorModel], Seat]
+        self, snapshot: Snapshot, before: dict[_SeatKey, Seat], now: float
     ) -> Iterator[tuple[DeskKey, Desk]]:
         for model in snapshot.models:
             for target in model.local:
@@ -268,47 +319,62 @@ class Fleet:
                     desk = Desk(model.name, target.vendor_model, selector)
                 elif desk.selector.band != snapshot.policy.band:
                     desk.selector = selector
-                desk.seats = tuple(self._seat(node, target.vendor_model, before) for node in target.nodes)
+                desk.seats = tuple(self._seat(node, target.vendor_model, before, now) for node in target.nodes)
                 yield key, desk
 
-    def _seat(self, node: Node, wanted: VendorModel, before: dict[tuple[NodeName, VendorModel], Seat]) -> Seat:
+    def _seat(self, node: Node, wanted: VendorModel, before: dict[_SeatKey, Seat], now: float) -> Seat:
         """Give the one seat of a model on a node, however many public names lead to it."""
         spelled = name_on(node, wanted)
         assert spelled is not None, "a target's nodes serve its model"
         key = (node.name, spelled)
         if key in self._seats:
             return self._seats[key]
+        if key not in before and (lately := self._seats_lately.back(key, now)) is not None:
+            before[key], self._meters[key] = lately
         seat, state, declared = before.get(key), self._states[node.name], node.windows[spelled]
         if seat is None or seat.state is not state:
             seat = Seat(state, spelled, declared)
-        elif self._declared[key] != declared:
-            seat.window = declared  # else what it showed or told stays believed
+        elif seat.declared != declared:
+            seat.declare(declared)  # else what it showed or told stays believed
         self._seats[key] = seat
         return seat
 
     def _take_report(self, seen: Seen, now: float) -> None:
         report, at = seen.report, now - seen.age_s
-        name = report.node
+        name, spoke = report.node, report.look is Look.SPOKE
         state = self._states.get(name)
-        if state is None or self._is_known(report, at):
+        if state is None:
             return
-        self._looked_at[name], self._reports[name], self._misses[name] = at, report, report.misses
+        taken = self._taken.setdefault(name, {})
+        if spoke in taken and is_known(report, at, *taken[spoke]):
+            return
+        taken[spoke], self._misses[name] = (at, report), report.misses
         if report.look is not Look.MISSED:
             self._take_facts(state, report)
+        if report.load is not None and seen.age_s < LOAD_LASTS_S:
+            self._told_load_at[name] = at
+            self._hear(state, report.load)
         self.note(name, EVIDENCE_OF[report.look])
 
-    def _is_known(self, report: NodeReport, at: float) -> bool:
-        """Whether this is a reading of what was taken last, or of something older.
+    def _forget_loads(self) -> None:
+        """Forget what engines said too long ago."""
+        latest = self._clock.monotonic() - LOAD_LASTS_S
+        for name in [name for name, at in self._told_load_at.items() if at <= latest]:
+            del self._told_load_at[name]
+            self._hear(self._states[name], UNKNOWN_LOAD)
 
-        Another report is news however soon it comes: a token that loads a model may end just after a look.
-        """
-        later_s = at - self._looked_at.get(report.node, -math.inf)
-        return later_s <= SAME_LOOK_S and (later_s < -SAME_LOOK_S or self._reports.get(report.node) == report)
+    def _hear(self, state: NodeState, load: EngineLoad) -> None:
+        before = state.load
+        state.hear(load)
+        calls = (Gauge.NODE_ENGINE_CALLS, before.calls, load.calls)
+        for gauge, was, now in (calls, (Gauge.NODE_KV_USED, before.kv_used, load.kv_used)):
+            if now is not None or was is not None:
+                self._telemetry.gauge(gauge, math.nan if now is None else now, state.node.name)
 
     def _take_facts(self, state: NodeState, report: NodeReport) -> None:
         """Believe what a node says of itself where it is less than what was declared: it may lie."""
         if report.look is not Look.SPOKE:
-            state.draining = report.draining
+            state.drains(says=report.draining)
         if report.slots is not None:
             state.slots = max(1, min(state.node.slots, report.slots))
         told = {with_tag(model): facts for model, facts in report.models.items()}
@@ -321,4 +387,8 @@ class Fleet:
             elif facts.loaded is False:
                 seat.cold = True
             if facts.window is not None:
-                seat.window = facts.window if seat.window is None else min(seat.window, facts.window)
+                seat.tell(facts.window)
+
+
+def _age_s(seen: Seen) -> float:
+    return seen.age_s

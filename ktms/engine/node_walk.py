@@ -1,14 +1,14 @@
 """Our own machines as one step of a call's plan: choose a node, take a slot, ask; wait where that is worth it.
 
 Rules: each node is asked at most once per call; a node's `busy` answer is no attempt; a slot is given back in the
-same block; without the lease store the state of the nodes is unknown and none is asked (FR5, FR6); a cold model is
-loaded beside, while the call goes elsewhere. Not here: whom to choose and how long to wait (`domain/capacity/`),
-the queue itself (`waiting.py`), what an answer means (`walk.py`).
+same block; without the lease store the state of the nodes is unknown: none is asked (FR5, FR6), and nobody waits
+by counts that may be wrong; who waits goes on as soon as no node is left to wait for; a cold model is loaded
+beside, while the call goes elsewhere. Not here: whom to choose and how long to wait (`domain/capacity/`), the
+queue itself (`waiting.py`), what an answer means (`walk.py`).
 """
 
 from dataclasses import dataclass
 
-from ktms.domain.access.usage_event import AttemptStatus
 from ktms.domain.call import Route
 from ktms.domain.capacity.node_health import Evidence
 from ktms.domain.capacity.seat import Health, Seat
@@ -16,9 +16,9 @@ from ktms.domain.capacity.selection import Ask, Choice
 from ktms.domain.capacity.speed import sample_of
 from ktms.domain.capacity.wait_forecast import Patience
 from ktms.domain.ids import LOCAL, NodeName
-from ktms.domain.routing.outcome import FailureKind
 from ktms.domain.routing.plan import LocalStep
 from ktms.engine.desk import Desk
+from ktms.engine.evidence import evidence_of, may_work_on
 from ktms.engine.explained import considered, tell_choice
 from ktms.engine.fleet import Fleet
 from ktms.engine.ids import Identities
@@ -29,7 +29,6 @@ from ktms.engine.waiting import Queues, Urgency, Waiter
 from ktms.ports.clock import Clock
 from ktms.ports.lease_store import Lease, LeaseStore, LeaseStoreAway, SlotWish
 from ktms.ports.telemetry import Dependency, Telemetry
-from ktms.vendors.registry import node_shape
 
 TAKES_MAX = 3
 """Takes in a row that found all candidates full: counts are then fresh, and what remains is to wait."""
@@ -103,6 +102,10 @@ class NodeWalk:
         if desk is None:
             self._trail.note(LOCAL, None, "none")
             return None
+        if self._trail.redis_hung:
+            self.unknown = True
+            self._trail.note(LOCAL, None, "unknown")
+            return None
         began_at = self._machines.clock.monotonic()
         try:
             slot = await self._slot(desk)
@@ -120,18 +123,17 @@ class NodeWalk:
 
     def give_back(self, slot: Slot, shot: Shot | None) -> None:
         """Give the slot back; where the engine may still be at work it drains first."""
-        drains = _may_work_on(slot.seat, shot)
+        drains = may_work_on(slot.seat, shot)
         desk = self._desk
         assert desk is not None, "a slot came from a desk"
         self._machines.leases.release(slot.lease, drain_s=LEAVERS_GRACE_S if drains else 0.0)
         self._machines.fleet.ended(desk, slot.lease, draining=drains)
-        for other in self._machines.fleet.desks_of(slot.lease.node):
-            self._machines.queues.pump(other)
+        self._machines.queues.pump_each(self._machines.fleet.desks_of(slot.lease.node))
 
     def learn(self, slot: Slot, shot: Shot) -> None:
         """Take what the answer says about its node: health, speed, window."""
         fleet, name = self._machines.fleet, slot.seat.state.node.name
-        evidence = _evidence_of(shot)
+        evidence = evidence_of(shot)
         if evidence is Evidence.TOKEN:
             fleet.spoke(slot.seat)
             self._measure(slot, shot)
@@ -139,11 +141,14 @@ class NodeWalk:
             fleet.note(name, evidence)
         if shot.verdict is not None and shot.verdict.busy:
             slot.seat.state.busy = max(slot.seat.state.busy, slot.seat.state.slots)
+        if shot.verdict is not None and shot.verdict.draining:
+            slot.seat.state.drains(says=True)  # until it is looked at again
         is_chat = self._trail.call.route is Route.CHAT  # another route may be one that this model does not have
         if shot.verdict is not None and shot.verdict.word == MODEL_GONE and is_chat:
             slot.seat.cold = True  # a fast refusal must not attract more calls (N01)
         if shot.truncated and shot.told is not None:
             fleet.shrink_window(slot.seat, 2 * shot.told.prompt_tokens)
+        self._machines.queues.pump_each(fleet.desks_of(name))  # some may have nobody left to wait for
 
     def _measure(self, slot: Slot, shot: Shot) -> None:
         told = shot.told
@@ -164,8 +169,9 @@ class NodeWalk:
             self._machines.fleet.measured(slot.seat, sample)
 
     async def _slot(self, desk: Desk) -> Slot | None:
-        call, queues = self._call, self._machines.queues
-        if not queues.ahead(desk, call.urgency):
+        call, queues, fleet = self._call, self._machines.queues, self._machines.fleet
+        in_line = fleet.known and queues.ahead(desk, call.urgency)
+        if not in_line and not self._yields(desk):
             slot = await self._take_now(desk)
             if slot is not None:
                 return slot
@@ -188,12 +194,29 @@ class NodeWalk:
         """Ask for a slot on the nodes that seem free; counts that come back make the next question better."""
         for _ in range(TAKES_MAX):
             choice = self._choose(desk)
+            if not choice.seats and not self._machines.fleet.known:
+                await self._ask_counts(desk)
+                choice = self._choose(desk)
             if not choice.seats:
                 return None
             slot = await self._take(desk, choice)
             if slot is not None:
                 return slot
         return None
+
+    async def _ask_counts(self, desk: Desk) -> None:
+        """Ask how many slots are in use, after the store could not be asked: what was last seen may be long over.
+
+        Raises:
+            LeaseStoreAway: it still does not answer, or there is nobody to ask about.
+        """
+        wishes = tuple(SlotWish(seat.state.node.name, 0) for seat in desk.selector.able(self._ask, self._refused))
+        if wishes:
+            grant = await self._machines.leases.take(wishes, self._machines.identities.lease())
+            self._machines.fleet.known = True
+            self._machines.fleet.looked(wishes, grant.busy)
+        elif desk.selector.able_slots(self._ask, self._refused, warm=False):
+            raise LeaseStoreAway("unknown")  # so it was at the refresh: a large fleet that fell ill since
 
     async def _take(self, desk: Desk, choice: Choice) -> Slot | None:
         machines = self._machines
@@ -226,97 +249,104 @@ class NodeWalk:
         """
         machines, call = self._machines, self._call
         now = machines.clock.monotonic()
-        name, word = self._only_name(desk), "busy"
-        ahead = machines.queues.ahead(desk, call.urgency)
+        ahead = machines.queues.ahead_for_slots(desk, call.urgency)
         self.forecast_s = forecast = desk.forecast_s(now, ahead=ahead, slots=choice.able_slots)
         if self._loading is not None:
             self.forecast_s = min(forecast, machines.loads.ready_in(self._loading, now, COLD_LOAD_S))
             forecast = forecast if self._goes_on else self.forecast_s
-            if not choice.able_slots:
-                name, word = self._loading.state.node.name, "cold"
         limit_s = min(call.patience.limit_s(self._step.model.queue_timeout_ms), call.deadline - now)
         if forecast > limit_s or limit_s <= 0:
-            self._trail.note(LOCAL, name, word)
+            self._note_full(desk)
             return None
         self._trail.forecast_s = forecast
-        slot = await self._stand_in_line(desk, limit_s)
-        waited_s = machines.clock.monotonic() - now
-        call.patience.used(waited_s)
+        try:
+            slot = await self._stand_in_line(desk, limit_s)
+        finally:
+            waited_s = machines.clock.monotonic() - now
+            call.patience.used(waited_s)
         if slot is None:
-            self._trail.note(LOCAL, name, word)
+            self._note_full(desk)
         else:
             desk.calibration.take(forecast, waited_s)
         return slot
 
     async def _stand_in_line(self, desk: Desk, limit_s: float) -> Slot | None:
         machines, call = self._machines, self._call
-        waiter = Waiter(call.urgency, lambda: desk.selector.would_do(self._ask, self._refused))
+        waiter = Waiter(call.urgency, lambda: self._is_due(desk))
         ends_at = machines.clock.monotonic() + limit_s
         with machines.queues.joined(desk, waiter, machines.identities.lease()):
             while (left_s := ends_at - machines.clock.monotonic()) > 0:
                 if not await machines.queues.turn(desk, waiter, left_s):
                     return None
                 choice = self._choose(desk)
+                if not choice.seats and not machines.fleet.known:
+                    await self._ask_counts(desk)
+                    choice = self._choose(desk)
                 slot = await self._take(desk, choice) if choice.seats else None
-                if slot is not None:
+                if slot is not None or self._waits_in_vain(desk):
                     return slot
         return None
+
+    def _is_due(self, desk: Desk) -> bool:
+        """Whether there is something to do for a call that waits, be it to go on."""
+        if self._yields(desk):
+            return False
+        selector = desk.selector
+        if not self._machines.fleet.known or selector.would_do(self._ask, self._refused):
+            return True
+        if selector.able_slots(self._ask, self._refused, warm=True):
+            return False
+        if self._waits_in_vain(desk):
+            return True
+        return not self._still_loads() and selector.would_do(self._ask, self._refused, warm=False)
+
+    def _yields(self, desk: Desk) -> bool:
+        """Whether this is a line of a batch, and somebody else waits for what it would take."""
+        return self._call.urgency is Urgency.BATCH and self._machines.queues.others_near(desk)
+
+    def _still_loads(self) -> bool:
+        """Whether the machine that was to load has not left, and can."""
+        if self._loading is None:
+            return False
+        state = self._loading.state
+        here = self._machines.fleet.state(state.node.name) is state
+        return here and state.health is not Health.DOWN and not state.draining
+
+    def _waits_in_vain(self, desk: Desk) -> bool:
+        """Whether nobody is left who could take the call; for a load only those wait that cannot go on."""
+        return not desk.selector.able_slots(self._ask, self._refused, warm=self._goes_on)
+
+    def _note_full(self, desk: Desk) -> None:
+        """Say why no slot came: none was free, none but on machines that have to load, or none is left."""
+        able, able_warm = (desk.selector.able_slots(self._ask, self._refused, warm=warm) for warm in (False, True))
+        if not able:
+            self._note_unable(desk)
+        elif self._loading is not None and not able_warm:
+            self._trail.note(LOCAL, self._loading.state.node.name, "cold")
+        else:
+            self._trail.note(LOCAL, self._only_name(desk), "busy")
 
     def _note_unable(self, desk: Desk) -> None:
         """Say why no node could take the call even if it were free."""
         if self._refused:
             return  # their own answers have been noted
+        fit = [seat.state for seat in desk.seats if self._fits(seat)]
         if not desk.seats:
             word = "none"
-        elif all(seat.state.draining for seat in desk.seats):
+        elif fit and all(state.draining for state in fit):
             word = "draining"
-        elif all(seat.state.health is Health.DOWN or seat.state.draining for seat in desk.seats):
+        elif fit and all(state.health is Health.DOWN or state.draining for state in fit):
             word = "down"
         else:
             word = "unfit"
         self._trail.note(LOCAL, self._only_name(desk), word)
 
+    def _fits(self, seat: Seat) -> bool:
+        """Whether window and region are right."""
+        ask, regions = self._ask, self._ask.regions
+        if regions is not None and seat.state.node.region not in regions:
+            return False
+        return seat.window is None or seat.window >= ask.need_tokens
+
     def _only_name(self, desk: Desk) -> NodeName | None:
         return desk.seats[0].state.node.name if len(desk.seats) == 1 else None
-
-
-_NO_TOKEN = frozenset({FailureKind.FIRST_TOKEN_TIMEOUT.value, FailureKind.TOTAL_TIMEOUT.value})
-_UNREACHED = frozenset({FailureKind.REFUSED.value, FailureKind.TLS.value, FailureKind.CONNECT_TIMEOUT.value})
-_OURS = frozenset({FailureKind.POOL_TIMEOUT.value, FailureKind.ADDRESS_REFUSED.value, FailureKind.TOO_LARGE.value})
-
-
-def _evidence_of(shot: Shot) -> Evidence | None:
-    """Read what an attempt says about its node's health; None: nothing, as when its client left."""
-    verdict = shot.verdict
-    if verdict is None:
-        return Evidence.TOKEN if shot.status is AttemptStatus.OK else None
-    if verdict.loading:
-        return Evidence.LOADING
-    if verdict.word == FailureKind.TRUNCATED.value:
-        return Evidence.TOKEN
-    if verdict.busy or verdict.word[:1] == "4":
-        return Evidence.ANSWERED
-    if verdict.word in _OURS:
-        return None
-    if verdict.word in _UNREACHED:
-        return Evidence.CONNECT_FAILED
-    if verdict.word in _NO_TOKEN and shot.first_token_at is None:
-        return Evidence.FIRST_TOKEN_TIMEOUT
-    return Evidence.SERVER_ERROR if verdict.word[:1] == "5" else Evidence.CUT
-
-
-def _may_work_on(seat: Seat, shot: Shot | None) -> bool:
-    """Whether the engine may go on generating although we have closed its connection (N23)."""
-    if node_shape(seat.state.node.engine).stops_for_leavers:
-        return False
-    if shot is None:
-        return True
-    if shot.status is AttemptStatus.CANCELLED:
-        return True
-    verdict = shot.verdict
-    return verdict is not None and verdict.word in {
-        FailureKind.FIRST_TOKEN_TIMEOUT.value,
-        FailureKind.IDLE_TIMEOUT.value,
-        FailureKind.TOTAL_TIMEOUT.value,
-        FailureKind.TOO_LARGE.value,
-    }

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 from ktms.domain.access.client_key import ClientKey
 from ktms.domain.call import CallFacts, Choices
-from ktms.domain.errors import CallFailed, ErrorCode, Problem, problem
-from ktms.domain.routing.choose import Decision, choose
+from ktms.domain.errors import CallFailed, Problem
+from ktms.domain.routing.choose import Decision, choose, visible
 from ktms.domain.routing.names import resolve
 from ktms.domain.routing.plan import Candidates, CloudStep, LocalStep, Plan, candidates, plan
 from ktms.domain.routing.rotation import Rotations
 from ktms.domain.routing.timers import DEFAULT_MAX_TOKENS
+from ktms.domain.routing.unknown_name import NAMES_COMPARED_MAX, unknown_model
 from ktms.domain.snapshot import CloudTarget, Snapshot
 from ktms.engine.call import Call
 from ktms.engine.settle import BYTES_PER_TOKEN, TOKENS_PER_IMAGE
@@ -96,8 +97,9 @@ class Placer:
             return known
         resolved = resolve(snapshot, facts.model)
         if resolved is None:
-            message = f"There is no model named {facts.model[:_NAME_SHOWN_MAX]!r}."
-            raise CallFailed(problem(ErrorCode.MODEL_NOT_FOUND, message, param="model"))
+            few = len(snapshot.names) <= NAMES_COMPARED_MAX  # else none is looked for, and the list costs time
+            names = [one.id for one in visible(snapshot, key)] if few else ()
+            raise CallFailed(unknown_model(facts.model, names))
         decision = choose(snapshot, resolved, header=header, field=facts.choices, key=key)
         if isinstance(decision, Problem):
             raise CallFailed(decision)
@@ -105,6 +107,3 @@ class Placer:
             self._remembered.clear()
         known = self._remembered[about] = _Remembered(key, decision, candidates(decision))
         return known
-
-
-_NAME_SHOWN_MAX = 100  # a name is short; what a client sends instead of one is not repeated at length

@@ -8,17 +8,22 @@ Not here: what a look is (`look.py`), what follows from it (`domain/capacity/nod
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import replace
+from itertools import islice
 
-from ktms.domain.capacity.node_health import MISSES_MAX, believed
+from ktms.domain.capacity.node_health import MISSES_MAX, Evidence, believed
 from ktms.domain.capacity.node_report import Look, NodeReport
 from ktms.domain.capacity.seat import Health, NodeState, Seat
+from ktms.domain.capacity.serving import unlisted
+from ktms.domain.catalogue import EngineKind
 from ktms.domain.ids import NodeName
 from ktms.engine.look import LOAD_S, TOKEN_S, Looks
 from ktms.engine.node_walk import Machines
 from ktms.ports.fleet_board import FleetBoard
 from ktms.ports.lease_store import LeaseStoreAway, SlotWish
 from ktms.ports.telemetry import Dependency
+from ktms.vendors.registry import node_shape
 
 PROBE_EVERY_S = 5.0
 
@@ -31,6 +36,12 @@ DUTY_S = 12.0
 DONE_S = 0.01
 """A duty that is done is kept no longer: a look that is posted right after the news of a load hides them from
 replicas which have not read them yet."""
+
+METRICS_REST_S = 60.0
+"""An engine that told nothing of its load is not asked for it again for so long: most have no metrics at all."""
+
+NAMES_SHOWN_MAX = 3
+"""Models named in one line of the log; the list itself is one request away."""
 
 LOOKS_AT_ONCE = 64
 """A round over ten thousand nodes is no stampede of our own."""
@@ -55,6 +66,8 @@ class Prober:
         self._looks = looks
         self._telemetry = machines.telemetry
         self._misses: dict[NodeName, int] = {}
+        self._metrics_rest: dict[NodeName, float] = {}  # until when
+        self._differing: set[NodeName] = set()  # told to list other models than were declared
         self._gate = asyncio.Semaphore(LOOKS_AT_ONCE)
         self._token_due: asyncio.Queue[Seat] = asyncio.Queue()  # one per node at most
         self._token_asked: set[NodeName] = set()
@@ -97,13 +110,17 @@ class Prober:
             self._want_token(state)
         if not states or not await self._board.claim(PROBING, DUTY_S):
             return
+        began_at = await self._board.moment()
+        now = self._clock.monotonic()
+        self._metrics_rest = {name: until for name, until in self._metrics_rest.items() if until > now}
         async with asyncio.TaskGroup() as group:
             looks = [group.create_task(self._look(state)) for state in states]
+        self._compare(states, [look.result() for look in looks])
         found = self._believed(states, [look.result() for look in looks])
         await self._board.post(found)
         idle = [report.node for report in found if report.busy == 0]
         if idle:
-            await self._board.drained(idle)
+            await self._board.drained(idle, began_at)
 
     async def _rounds(self) -> None:
         while True:
@@ -116,7 +133,32 @@ class Prober:
     async def _look(self, state: NodeState) -> NodeReport:
         name = state.node.name
         async with self._gate:  # another replica may have had the duty until now
-            return await self._looks.models(state, max(self._misses.get(name, 0), self._fleet.misses(name)))
+            report = await self._looks.models(state, max(self._misses.get(name, 0), self._fleet.misses(name)))
+            tells = node_shape(state.node.engine).metrics_path is not None and name not in self._metrics_rest
+            if report.look is not Look.ANSWERED or not tells:
+                return report
+            load = await self._looks.load(state.node)
+        if load is None:
+            self._metrics_rest[name] = self._clock.monotonic() + METRICS_REST_S
+        return replace(report, load=load)
+
+    def _compare(self, states: tuple[NodeState, ...], found: list[NodeReport]) -> None:
+        """Say once which llama.cpp lists other models than were declared: it answers to every name."""
+        before, self._differing = self._differing, set()
+        for state, report in zip(states, found, strict=True):
+            node = state.node
+            missing = unlisted(node, report.models) if node.engine is EngineKind.LLAMACPP and report.models else []
+            if not missing and (report.models or node.name not in before):
+                continue
+            self._differing.add(node.name)
+            if node.name not in before:
+                self._telemetry.event(
+                    "warning",
+                    "node_model_differs",
+                    node=node.name,
+                    declared=_shown(missing),
+                    listed=_shown(report.models),
+                )
 
     def _want_token(self, state: NodeState) -> None:
         name, now = state.node.name, self._clock.monotonic()
@@ -148,10 +190,11 @@ class Prober:
             self._leases.release(grant.lease)
 
     def _believed(self, states: tuple[NodeState, ...], found: list[NodeReport]) -> list[NodeReport]:
-        before = [state.health for state in states]
+        told = [one for one in zip(states, found, strict=True) if not one[0].draining]  # those are expected to go
+        before = [state.health for state, _ in told]
         after = [
             Health.DOWN if report.look is Look.MISSED and report.misses >= MISSES_MAX else state.health
-            for state, report in zip(states, found, strict=True)
+            for state, report in told
         ]
         if believed(before, after):
             self._misses = {report.node: report.misses for report in found if report.misses}
@@ -185,6 +228,8 @@ class Prober:
             await asyncio.wait((asking,))
             keeping.cancel()
         report = None if asking.cancelled() else asking.result()
+        if report is not None and report.look is Look.BARS:
+            self._fleet.note(report.node, Evidence.TOKEN_REFUSED)  # others find out by themselves, as by calls
         if report is None or report.look is not Look.SPOKE:
             return False
         self._fleet.spoke(seat)
@@ -207,6 +252,11 @@ class Prober:
                 await self._board.claim(duty, DUTY_S)
             except LeaseStoreAway as away:
                 self._telemetry.dependency_failed(Dependency.REDIS, "load_model", away.kind)
+
+
+def _shown(names: Collection[str]) -> str:
+    """Name a few models: a router lists hundreds."""
+    return ", ".join(islice(names, NAMES_SHOWN_MAX))
 
 
 def _cold(seat: Seat) -> bool:

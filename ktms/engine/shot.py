@@ -18,9 +18,9 @@ from ktms.ports.upstream import Prologue
 class Target:
     """Where one attempt goes, all names resolved. Nobody changes one; not frozen: one is made per attempt.
 
-    `secret` is the credential that `prologue` carries. `expects`: names one of which must answer, where the engine
-    tells the truth about it (empty: any); `may_cut`: the engine may cut a prompt in silence, beyond `window`
-    tokens per slot (None: unknown).
+    `secret` is the credential that `prologue` carries; `withholds` names members of a client's body that it is not
+    to get. `expects`: names one of which must answer, where the engine tells the truth about it (empty: any);
+    `may_cut`: the engine may cut a prompt in silence, beyond `window` tokens per slot (None: unknown).
     """
 
     vendor: VendorName
@@ -31,6 +31,7 @@ class Target:
     prologue: Prologue
     timers: Timers
     asks_usage: bool
+    withholds: frozenset[str] = frozenset()
     secret: Secret | None = None
     expects: tuple[VendorModel, ...] = ()
     may_cut: bool = False

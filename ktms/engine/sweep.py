@@ -112,8 +112,7 @@ class Sweeper:
             try:
                 async for node in self._room.freed():
                     self._fleet.freed(node)
-                    for desk in self._fleet.desks_of(node):
-                        self._queues.pump(desk)
+                    self._queues.pump_each(self._fleet.desks_of(node))
             except LeaseStoreAway:
                 pass  # polls and views say so already
             await asyncio.sleep(LISTEN_AGAIN_S)

@@ -8,6 +8,7 @@ Not here: form of requests (doors), one exchange (`attempt.py`), the rules thems
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 
 from ktms.domain.call import Route
 from ktms.domain.errors import CallFailed, ErrorCode, Problem, problem
@@ -15,17 +16,21 @@ from ktms.domain.ids import RequestId
 from ktms.domain.routing.choose import Listed, visible
 from ktms.domain.snapshot import Snapshot
 from ktms.engine.admit import Admission
-from ktms.engine.call import Call, Failed, Result, Streamed, Whole
+from ktms.engine.answer_cache import CachedAnswers
+from ktms.engine.budget import Budget
+from ktms.engine.call import Call, Failed, LineRun, Result, Streamed, Whole
 from ktms.engine.current import Current
 from ktms.engine.drain import Drain
-from ktms.engine.place import Placer
+from ktms.engine.place import Placed, Placer
 from ktms.engine.relay import ClientStream
+from ktms.engine.repeats import KeyedCalls
 from ktms.engine.settings import EngineSettings
 from ktms.engine.settle import Bookkeeper
 from ktms.engine.trail import Trail
 from ktms.engine.walk import Means, Walk
 from ktms.ports.client import Client
 from ktms.ports.clock import Clock
+from ktms.ports.quota_store import Wish
 from ktms.ports.telemetry import Telemetry
 
 _NO_CONFIG = problem(ErrorCode.CONFIG_UNAVAILABLE, "The gateway has no configuration yet.", retry_after_s=2)
@@ -40,9 +45,12 @@ class Parts:
 
     admission: Admission
     books: Bookkeeper
+    budget: Budget
+    cached: CachedAnswers
     clock: Clock
     current: Current
     drain: Drain
+    keyed: KeyedCalls
     means: Means
     placer: Placer
     settings: EngineSettings
@@ -104,24 +112,69 @@ class Switchboard:
             raise CallFailed(_DRAINING)
         if parts.drain.inflight > parts.settings.inflight_max:
             raise CallFailed(_OVERLOADED)
-        trail.key = await parts.admission.admit(call.token)
-        placed = parts.placer.place(self._snapshot(), call, trail.key)
+        trail.key = await parts.admission.admit(call.token) if call.run is None else call.run.key
+        if call.once is None:
+            return await self._carried_out(trail, client)
+        return await parts.keyed.answer(trail, client, partial(self._carried_out, trail))
+
+    async def _carried_out(self, trail: Trail, client: Client) -> Result:
+        parts, call = self._parts, trail.call
+        assert trail.key is not None
+        snapshot = self._snapshot()
+        trail.prices = snapshot.prices
+        placed = parts.placer.place(snapshot, call, trail.key)
         trail.decision = placed.decision
+        recording = parts.cached.recording(trail, client) if call.run is None else None
         if call.body.facts.streamed:
             trail.stream = ClientStream(
-                client,
+                recording or client,
                 parts.settings,
                 parts.clock,
                 lambda answering: trail.headers(parts.clock.monotonic(), answering=answering),
             )
         try:
-            end = await Walk(parts.means, placed, trail, call.received_at + parts.settings.call_total_s).run()
+            if recording is None:
+                end = await self._within_budget(placed, trail)
+            else:
+                ask = partial(self._within_budget, placed, trail)
+                end = await parts.cached.answer(trail, placed, recording, ask)
         finally:
             if trail.stream is not None:
                 trail.stream.close()
         if isinstance(end, Whole):
-            return Whole(trail.headers(parts.clock.monotonic()), end.body)
+            return Whole(trail.headers(parts.clock.monotonic()), end.body, end.finished)
         return self._failed(end, trail) if isinstance(end, Problem) else end
+
+    async def _within_budget(self, placed: Placed, trail: Trail) -> Result | Problem:
+        """Ask the targets with what the call may use in hand, and settle what it did use."""
+        parts = self._parts
+        if trail.call.run is not None:
+            return await self._line(placed, trail, trail.call.run)
+        deadline = trail.call.received_at + parts.settings.call_total_s
+        wish = await parts.budget.reserve(trail, placed)
+        try:
+            return await Walk(parts.means, placed, trail, deadline).run()
+        finally:
+            if wish is not None:
+                parts.budget.settle(wish, trail)
+
+    async def _line(self, placed: Placed, trail: Trail, run: LineRun) -> Result | Problem:
+        """Carry out a line of a batch: it may wait for hours, and reserves nothing before it is its turn."""
+        parts = self._parts
+        wishes: list[Wish] = []
+
+        async def reserve() -> None:
+            wish = await parts.budget.reserve(trail, placed)
+            run.asked = True
+            if wish is not None:
+                wishes.append(wish)
+
+        deadline = max(trail.call.received_at, run.ends_at) + parts.settings.call_total_s
+        try:
+            return await Walk(parts.means, placed, trail, deadline, reserve).run()
+        finally:
+            for wish in wishes:
+                parts.budget.settle(wish, trail)
 
     def _failed(self, cause: Problem, trail: Trail) -> Result:
         """End a call that got no answer: by a status, or by an error event where the stream has begun."""

@@ -82,6 +82,7 @@ class Targets:
                 uncached_tokens=prompt_tokens,
             ),
             asks_usage=shape.asks_usage,
+            withholds=shape.withholds,
             secret=node.token,
             expects=expected_names(seat),
             may_cut=shape.cuts_long_prompts,
@@ -110,6 +111,7 @@ def _cloud(step: CloudTarget, model: Model, key: VendorKey | None, route: Route,
         prologue=_prologue(shape, vendor.origin.base_path, route, facts, (*auth, *vendor.headers)),
         timers=cloud_timers(step, model, streamed=facts.streamed),
         asks_usage=shape.asks_usage,
+        withholds=shape.withholds,
         secret=None if key is None else key.secret,
     )
 

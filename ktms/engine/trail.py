@@ -6,6 +6,9 @@ One mutable record per call, written by the engine alone, read by `settle.py`. N
 from dataclasses import dataclass, field
 
 from ktms.domain.access.client_key import ClientKey
+from ktms.domain.access.pricing import NO_PRICES, PriceTable
+from ktms.domain.access.rate_headers import RateHeaders
+from ktms.domain.conversation.usage import NO_USAGE, Usage
 from ktms.domain.ids import NodeName, VendorName
 from ktms.domain.routing.choose import Decision
 from ktms.domain.snapshot import Model
@@ -18,7 +21,12 @@ from ktms.ports.telemetry import AttemptRecord
 class Trail:
     """Times are monotonic seconds; durations seconds. `asking_since` is set while a target is being asked.
 
-    `forecast_s` is what the wait for a slot was expected to take, where there was one.
+    `forecast_s` is what the wait for a slot was expected to take, where there was one. `prices` are those of the
+    snapshot that the call was placed with; `used_tokens` and `used_picos` sum up what all attempts used, which is
+    what limits are settled with. `uncounted`: a limit could not be counted when the call began; `redis_hung`: it
+    paid its one timeout for that, so nodes are not asked about (FR8). `rates` are the headers about limits.
+    `usage` is that of the last attempt; `cache` is what the answer cache did, None where nobody wants it;
+    `replayed`: the answer is that of an earlier call under the same Idempotency-Key.
     """
 
     call: Call
@@ -38,6 +46,15 @@ class Trail:
     cancelled: bool = False
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    prices: PriceTable = NO_PRICES
+    used_tokens: int = 0
+    used_picos: int = 0
+    uncounted: bool = False
+    redis_hung: bool = False
+    rates: RateHeaders = ()
+    usage: Usage = NO_USAGE
+    cache: str | None = None
+    replayed: bool = False
 
     def note(self, vendor: VendorName, node: NodeName | None, result: str) -> None:
         """Add one line to the story of attempts; `result` is one short word."""
@@ -47,10 +64,11 @@ class Trail:
         """Tell the attempts as `X-KTMS-Attempts` does: `local/mac-1:busy, openai:ok`."""
         return ", ".join(_told(attempt) for attempt in self.attempts)
 
-    def headers(self, now: float, *, answering: bool = False) -> Headers:
+    def headers(self, now: float, *, answering: bool | None = None) -> Headers:
         """Give what every answer carries: what was decided and how long it took.
 
-        `answering`: the attempt under way has begun to answer, so it counts as one that did.
+        `answering`: the attempt under way has begun to answer, so it counts as one that did; False: nobody has
+        begun, though the headers must go out, so nobody is named as who served; None: all is over.
         """
         story = self.story()
         upstream_s = self.upstream_s
@@ -65,21 +83,22 @@ class Trail:
         queue_ms = self.queue_s * 1000
         gateway_ms = max(0.0, total_ms - upstream_ms - queue_ms)
         found: list[tuple[str, str]] = [("X-Request-Id", self.call.request_id)]
-        if self.model is not None:
+        if self.model is not None and answering is not False:
             found.append(("X-KTMS-Model", self.model.name))
         decision = self.decision
         if decision is not None:
             if decision.chain is not None:
                 found.append(("X-KTMS-Chain", decision.chain))
             found.append(("X-KTMS-Placement", decision.placement.value))
-        if self.vendor is not None:
+        if self.vendor is not None and answering is not False:
             found.append(("X-KTMS-Vendor", self.vendor))
-        if self.node is not None:
+        if self.node is not None and answering is not False:
             found.append(("X-KTMS-Node", self.node))
         if story:
             found.append(("X-KTMS-Attempts", story))
-        found.append(("X-KTMS-Cache", "off"))
-        if self.upstream_id is not None:
+        found.append(("X-KTMS-Cache", self.cache or "off"))
+        found += self.rates
+        if self.upstream_id is not None and answering is not False:
             found.append(("X-KTMS-Upstream-Id", self.upstream_id))
         found.append(
             (

@@ -1,13 +1,15 @@
 """Queues for a slot: first come, first served, per model and class, for as long as a call may wait.
 
 Rules: a call whose forecast is beyond its patience does not wait at all; whoever waits is woken in order, and only
-when somebody of the queue can use what came free; leaving the queue is a `finally`. A slot may come free here, on
-another replica (news), or by expiry (a look at the board every POLL_S). Not here: how long a call may wait
-(`domain/capacity/wait_forecast.py`), who takes the slot (`node_walk.py`), reading the board (`sweep.py`).
+when somebody of the queue can use what came free, or has nothing left to wait for; leaving the queue is a
+`finally`. A slot may come free here, on another replica (news), or by expiry (a look at the board every POLL_S).
+Lines of batches stand behind everybody, on all replicas; they are not counted among those who wait.
+Not here: how long a call may wait (`domain/capacity/wait_forecast.py`), who takes the slot (`node_walk.py`),
+reading the board (`sweep.py`).
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -34,10 +36,14 @@ class Urgency(IntEnum):
 
 @dataclass(slots=True, eq=False)
 class Waiter:
-    """One call in a queue. `can` says, without waiting, whether a slot that seems free would do for it."""
+    """One call in a queue.
+
+    `due` says, without waiting, whether it has something to do: a slot that seems free would do for it, or there
+    is none any more that it could wait for.
+    """
 
     urgency: Urgency
-    can: Callable[[], bool]
+    due: Callable[[], bool]
     turn: asyncio.Future[None] | None = None
     since: float = 0.0  # when it joined, and until when it waits, by the loop's clock
     until: float = 0.0
@@ -50,11 +56,11 @@ class _Line:
     held_back: asyncio.TimerHandle | None = None  # a turn that is given a moment later
 
     def first(self) -> Waiter | None:
-        """Give the first who can use what seems free; None while somebody asks for a slot."""
+        """Give the first who has something to do; None while somebody asks for a slot."""
         for waiter in self.waiters:
             if waiter.turn is None or waiter.turn.done():
                 return None  # somebody asks right now; the queue goes on when the answer is there
-            if waiter.can():
+            if waiter.due():
                 return waiter
         return None
 
@@ -99,6 +105,14 @@ class Queues:
         line = self._lines.get(id(desk))
         return 0 if line is None else sum(waiter.urgency <= urgency for waiter in line.waiters)
 
+    def ahead_for_slots(self, desk: Desk, urgency: Urgency) -> int:
+        """How many of this replica want the same slots before one who comes now, whichever model they ask for."""
+        return sum(self.ahead(one, urgency) for one in desk.sharing)
+
+    def others_near(self, desk: Desk) -> bool:
+        """Whether anybody but lines of batches waits for a node of this desk, here or on another replica."""
+        return any(one.elsewhere or self.ahead(one, Urgency.NORMAL) for one in desk.near)
+
     @contextmanager
     def joined(self, desk: Desk, waiter: Waiter, name: str) -> Iterator[None]:
         """Stand in the queue while the block runs; `name` is unique among all replicas."""
@@ -106,19 +120,22 @@ class Queues:
         position = sum(other.urgency <= waiter.urgency for other in line.waiters)
         waiter.since = asyncio.get_running_loop().time()
         line.waiters.insert(position, waiter)
-        desk.here += 1
-        self._room.join(desk.model, name)
-        self._somebody.set()
+        counts = waiter.urgency is not Urgency.BATCH  # nobody waits behind a line of a batch
+        if counts:
+            desk.here += 1
+            self._room.join(desk.model, name)
+            self._somebody.set()
         try:
             yield
         finally:
             line.waiters.remove(waiter)
-            desk.here -= 1
-            self._room.leave(ModelName(desk.model), name)
+            if counts:
+                desk.here -= 1
+                self._room.leave(ModelName(desk.model), name)
             if not line.waiters:
                 line.let_go()
                 del self._lines[id(desk)]
-            if not self._lines:
+            if not any(line.desk.here for line in self._lines.values()):
                 self._somebody.clear()
             self.pump(desk)
 
@@ -140,7 +157,7 @@ class Queues:
         return True
 
     def pump(self, desk: Desk) -> None:
-        """Give the turn to the first in the queue who can use what seems free; one at a time."""
+        """Give the turn to the first in the queue who has something to do; one at a time."""
         line = self._lines.get(id(desk))
         waiter = None if line is None or line.held_back is not None else line.first()
         if line is None or waiter is None:
@@ -154,7 +171,17 @@ class Queues:
         else:
             line.give()
 
+    def pump_each(self, desks: Iterable[Desk]) -> None:
+        """Give turns in queues that one slot may be for: the most urgent first, then who has waited longest."""
+        lines = [line for desk in desks if (line := self._lines.get(id(desk))) is not None]
+        for line in sorted(lines, key=_foremost):
+            self.pump(line.desk)
+
     def pump_all(self) -> None:
         """Give turns in all queues: counts have changed."""
-        for line in tuple(self._lines.values()):
-            self.pump(line.desk)
+        self.pump_each([line.desk for line in self._lines.values()])
+
+
+def _foremost(line: _Line) -> tuple[Urgency, float]:
+    first = line.waiters[0]
+    return first.urgency, first.since

@@ -5,20 +5,23 @@ noted; one overall deadline. What a failure means was decided in `domain/routing
 out.
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from ktms.domain.capacity.selection import Ask
-from ktms.domain.capacity.wait_forecast import Patience
+from ktms.domain.capacity.wait_forecast import ENDLESS, Patience
 from ktms.domain.errors import Problem
+from ktms.domain.ids import LOCAL
+from ktms.domain.placement import Placement
 from ktms.domain.routing.cooldown import rest_s
 from ktms.domain.routing.outcome import Rest
 from ktms.domain.routing.permitted import intersection
-from ktms.domain.routing.plan import CloudStep, LocalStep
+from ktms.domain.routing.plan import CloudStep, LocalStep, why_no_node
 from ktms.domain.snapshot import VendorKey
 from ktms.engine.attempt import Attempts
 from ktms.engine.call import Result
 from ktms.engine.condition import Condition, Pass
-from ktms.engine.ending import Story, ended
+from ktms.engine.ending import NODES_UNKNOWN, Story, ended, nowhere
 from ktms.engine.node_walk import Machines, NodeCall, NodeWalk, Slot
 from ktms.engine.place import Placed
 from ktms.engine.shot import Shot, Target
@@ -26,6 +29,9 @@ from ktms.engine.trail import Trail
 from ktms.engine.waiting import Urgency
 from ktms.ports.clock import Clock
 from ktms.ports.telemetry import Dependency, Telemetry
+
+CLOUD_TIME_S = 6 * 3600.0
+"""The last quarter of a batch's window: a line that may go to the cloud waits for no machine any more."""
 
 LEFT_MIN_S = 0.5
 """With less time than this no other target is dialled: it could not answer."""
@@ -42,29 +48,44 @@ class Means:
     telemetry: Telemetry
 
 
-class Walk:
-    """One walk along the plan of one call."""
+Reserve = Callable[[], Awaitable[None]]
+"""Is called once, when the first target is about to be asked; it raises what ends the call."""
 
-    def __init__(self, means: Means, placed: Placed, trail: Trail, deadline: float) -> None:
+
+class Walk:
+    """One walk along the plan of one call; `reserve` is for a call that has to wait before it may use anything."""
+
+    def __init__(
+        self, means: Means, placed: Placed, trail: Trail, deadline: float, reserve: Reserve | None = None
+    ) -> None:
         self._means = means
         self._placed = placed
         self._trail = trail
         self._story = Story()
         self._deadline = deadline
+        self._reserve = reserve
         self._node_call: NodeCall | None = None  # made when the first local step comes
         self._nodes_free_s = 0.0  # forecast of the last model whose nodes were all busy
         self._nodes_unknown = False
 
     async def run(self) -> Result | Problem:
         """Ask target after target until one answers; a problem when none did."""
-        last = self._placed.plan.steps[-1:]
-        for step in self._placed.plan.steps:
+        steps, decision = self._placed.plan.steps, self._placed.decision
+        last = steps[-1:]
+        word = why_no_node(decision, steps)
+        if word is not None and decision.placement is not Placement.CLOUD_FIRST:
+            self._trail.note(LOCAL, None, word)
+        for step in steps:
             if isinstance(step, LocalStep):
                 end = await self._local(step, goes_on=step not in last)
             else:
                 end = await self._cloud(step)
             if end is not None:
                 return end
+        if not steps:
+            return nowhere(decision, for_nodes=word is not None)
+        if word is not None and decision.placement is Placement.CLOUD_FIRST:
+            self._trail.note(LOCAL, None, word)
         local_only, cloud_targets = self._placed.local_only, self._placed.cloud_targets
         return ended(
             self._story,
@@ -97,7 +118,10 @@ class Walk:
     async def _local(self, step: LocalStep, *, goes_on: bool) -> Result | Problem | None:
         """Ask the nodes of one model, each at most once, as long as one has a free slot in time."""
         call = self._local_call()
-        nodes = NodeWalk(self._means.machines, call, self._ask_of(step), self._trail, step, goes_on=goes_on)
+        waits = call.urgency is Urgency.BATCH and self._means.clock.monotonic() < call.deadline
+        nodes = NodeWalk(
+            self._means.machines, call, self._ask_of(step), self._trail, step, goes_on=goes_on and not waits
+        )
         while not self._spent(self._placed.plan.local_attempts_max):
             slot = await nodes.slot()
             if slot is None:
@@ -105,23 +129,36 @@ class Walk:
             end = await self._ask_node(nodes, step, slot)
             if end is not None:
                 return end
+        if nodes.unknown and waits:
+            return NODES_UNKNOWN  # a line comes back when it is known again, rather than cost something
         self._nodes_free_s = max(self._nodes_free_s, nodes.forecast_s)
         self._nodes_unknown = self._nodes_unknown or nodes.unknown
         return None
 
     def _local_call(self) -> NodeCall:
         if self._node_call is None:
-            placed, decision = self._placed, self._placed.decision
-            local = [step for step in placed.plan.steps if isinstance(step, LocalStep)]
-            self._node_call = NodeCall(
-                urgency=Urgency.INTERACTIVE if decision.interactive else Urgency.NORMAL,
-                patience=Patience(
-                    interactive=decision.interactive,
-                    queue_timeouts_ms=[step.model.queue_timeout_ms for step in local],
-                ),
-                deadline=self._deadline,
-            )
+            self._node_call = self._call_of_line() or self._call_of_client()
         return self._node_call
+
+    def _call_of_client(self) -> NodeCall:
+        placed, decision = self._placed, self._placed.decision
+        local = [step for step in placed.plan.steps if isinstance(step, LocalStep)]
+        return NodeCall(
+            urgency=Urgency.INTERACTIVE if decision.interactive else Urgency.NORMAL,
+            patience=Patience(
+                interactive=decision.interactive,
+                queue_timeouts_ms=[step.model.queue_timeout_ms for step in local],
+            ),
+            deadline=self._deadline,
+        )
+
+    def _call_of_line(self) -> NodeCall | None:
+        """Let a line of a batch wait behind everybody, as long as its window allows."""
+        run = self._trail.call.run
+        if run is None:
+            return None
+        ends_at = run.ends_at - (0.0 if self._placed.local_only else CLOUD_TIME_S)
+        return NodeCall(urgency=Urgency.BATCH, patience=ENDLESS, deadline=ends_at)
 
     def _ask_of(self, step: LocalStep) -> Ask:
         """Say what a node must offer for this model, whose own regions narrow those of policy and key."""
@@ -143,6 +180,7 @@ class Walk:
                 prompt_tokens=placed.prompt_tokens,
             )
             asked = self._in_time(target)
+            await self._before_asking()
             shot = await self._means.attempts.ask(
                 asked, self._trail, lambda: self._means.machines.fleet.speaks(slot.seat)
             )
@@ -150,7 +188,7 @@ class Walk:
             nodes.give_back(slot, shot)
         if shot.verdict is None or not shot.verdict.out_of_time or asked is target:
             nodes.learn(slot, shot)  # else it was our own deadline
-        if shot.verdict is not None and (shot.verdict.busy or shot.verdict.loading):
+        if shot.verdict is not None and shot.verdict.passes:
             return None  # no attempt: the next candidate, please (FN2, FN4)
         return self._take(shot)
 
@@ -159,6 +197,7 @@ class Walk:
         asked = self._in_time(target)
         shortened = asked is not target
         try:
+            await self._before_asking()
             shot = await self._means.attempts.ask(asked, self._trail, gate.speaks)
         except BaseException:  # a mistake of ours too: a trial that nobody ends would refuse calls for minutes
             gate.says_nothing()
@@ -173,6 +212,11 @@ class Walk:
         else:
             gate.says_nothing()
         return shot
+
+    async def _before_asking(self) -> None:
+        reserve, self._reserve = self._reserve, None
+        if reserve is not None:
+            await reserve()
 
     def _in_time(self, target: Target) -> Target:
         """Keep an exchange within the deadline of its call."""

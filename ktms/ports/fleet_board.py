@@ -7,6 +7,12 @@ from typing import Protocol
 from ktms.domain.capacity.node_report import NodeReport
 from ktms.domain.ids import ModelName, NodeName
 
+REPORT_TTL_S = 3600.0
+"""A look that nobody renewed for so long is about a node that is gone."""
+
+SPOKEN_TTL_S = 10.0
+"""Replicas read once a second; that a node has generated a token says nothing new for longer than two looks."""
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -32,7 +38,7 @@ class FleetBoard(Protocol):
     """
 
     async def read(self, nodes: Sequence[NodeName], models: Sequence[ModelName]) -> BoardView:
-        """Read counts and the newest report of each of these nodes."""
+        """Read counts, and of each of these nodes the last look and, for SPOKEN_TTL_S, its last token."""
         ...
 
     async def claim(self, duty: str, ttl_s: float) -> bool:
@@ -40,9 +46,19 @@ class FleetBoard(Protocol):
         ...
 
     async def post(self, reports: Sequence[NodeReport]) -> None:
-        """Put up what was found; replaces older reports about the same nodes."""
+        """Put up what was found; replaces older reports about the same nodes.
+
+        A token (`Look.SPOKE`) says nothing of what a look tells, so it stands beside the last one.
+        """
         ...
 
-    async def drained(self, nodes: Sequence[NodeName]) -> None:
-        """Free the draining slots of nodes whose engine was seen idle."""
+    async def moment(self) -> float:
+        """Give the time by the store's own clock, in seconds."""
+        ...
+
+    async def drained(self, nodes: Sequence[NodeName], until: float) -> None:
+        """Free the slots of nodes whose engine was seen idle, but for those that drain only since `until`.
+
+        `until` is a `moment` from before these nodes were looked at: what began later was not seen.
+        """
         ...

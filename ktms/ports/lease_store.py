@@ -22,7 +22,7 @@ EPOCH_GRACE_S = RENEW_EVERY_S + 1.0
 
 @dataclass(frozen=True, slots=True)
 class SlotWish:
-    """One node that would do, and how many slots it has."""
+    """One node that would do, and its slots; with 0 it grants nothing, and tells how many are in use."""
 
     node: NodeName
     slots: int

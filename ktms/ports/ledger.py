@@ -1,17 +1,31 @@
-"""Where usage events go."""
+"""Where usage events end: the accounting service, or the gateway's own database where there is none."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from ktms.domain.access.usage_event import UsageEvent
 
 
+class LedgerAway(Exception):
+    """The ledger did not take or tell what was asked; `kind` is one word for the metric.
+
+    away, timeout, refused (it has looked and does not want it), error. Whether a `send` took effect is unknown.
+    """
+
+    def __init__(self, kind: str = "away") -> None:
+        super().__init__(f"the ledger does not answer: {kind}")
+        self.kind = kind
+
+
 class Ledger(Protocol):
-    """Takes usage events; never makes a call wait."""
+    """Keeps usage events for good: each once, by its id, however often it comes and in whatever order."""
 
-    def record(self, event: UsageEvent) -> None:
-        """Take one event; never raises, never blocks; bounded, what does not fit is counted."""
-        ...
+    async def send(self, events: Sequence[UsageEvent]) -> None:
+        """Hand over all of these or none; returns when they are stored.
 
-    async def flush(self) -> None:
-        """Hand on all that was taken, within the caller's deadline."""
+        Events that it has already are no error. The caller bounds the time, and may give up and send again.
+
+        Raises:
+            LedgerAway: it is not known whether they are stored.
+        """
         ...

@@ -49,7 +49,7 @@ class NodeRegistry(Protocol):
     """
 
     async def find(self, key_id: KeyId) -> NodeKey | None:
-        """Give the live key of this public id; revoked ones are absent."""
+        """Give the live key of this public id, with the epoch last announced; revoked ones are absent."""
         ...
 
     async def announce(self, key_id: KeyId, announcement: Announcement) -> Announced:

@@ -6,7 +6,10 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a ciphertext lives; bound into it, so it cannot be moved. `row` and `owner` are UUID text."""
+    """Where a ciphertext lives; bound into it, so it cannot be moved.
+
+    `row` is UUID text, `owner` too, or the public id of a key.
+    """
 
     table: str
     column: str

@@ -25,10 +25,21 @@ class Gauge(StrEnum):
     SNAPSHOT_VERSION = "snapshot_version"
     SNAPSHOT_AGE_S = "snapshot_age_s"
     NODE_SLOTS_BUSY = "node_slots_busy"  # label: node
-    NODE_HEALTH = "node_health"  # label: node; 0 healthy, 1 suspect, 2 down
+    NODE_ENGINE_CALLS = "node_engine_calls"  # label: node; as its engine says, NaN where that is no longer known
+    NODE_KV_USED = "node_kv_used"  # label: node; share of its cache, as its engine says; NaN as above
+    NODE_HEALTH = "node_health"  # label: node; 0 healthy, 1 suspect, 2 down, 3 refuses our token
     QUEUE_WAITING = "queue_waiting"  # label: model; waiters of all replicas
     QUEUE_FORECAST_ERROR = "queue_forecast_error"  # label: model; mean of |forecast - actual| / actual
     LOOP_LAG_S = "loop_lag_s"
+    BATCH_LINES_WAITING = "batch_lines_waiting"  # of all batches
+    USAGE_WAITING = "usage_waiting"  # usage events that the ledger does not have yet
+
+
+class Count(StrEnum):
+    """What is counted besides calls, attempts and errors."""
+
+    BATCH_LINES = "batch_lines"  # label: result; done, failed, expired, again (run once more), lost
+    USAGE_DROPPED = "usage_dropped"  # usage events that no ledger will ever have
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +53,12 @@ class AttemptRecord:
 
 @dataclass(slots=True)
 class CallRecord:
-    """One call, as the access line and the metrics see it. Durations are seconds; counts are tokens."""
+    """One call, as the access line and the metrics see it. Durations are seconds; counts are tokens.
+
+    `cost_micros`: of all its attempts, in micro-dollars, rounded up once. `cache`: hit, miss or off; None where
+    answers to what was asked are not kept at all. `replayed`: an earlier call's answer, given again.
+    `batch`: it was a line of this one.
+    """
 
     request_id: RequestId
     route: str
@@ -64,7 +80,11 @@ class CallRecord:
     first_token_s: float | None = None
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cost_micros: int = 0
     cancelled: bool = False
+    cache: str | None = None
+    batch: str | None = None
+    replayed: bool = False
 
 
 class Telemetry(Protocol):
@@ -84,6 +104,10 @@ class Telemetry(Protocol):
 
     def gauge(self, gauge: Gauge, value: float, label: str = "") -> None:
         """Set a value of the moment."""
+        ...
+
+    def counted(self, count: Count, amount: int = 1, label: str = "") -> None:
+        """Count something."""
         ...
 
     def event(self, level: str, name: str, /, **facts: str | float | None) -> None:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from sim.actors.answer import Answer
 from sim.actors.line import Line
-from sim.actors.request import request_of
+from sim.actors.request import question_of, request_of, word_of
 from sim.draft import CallDraft, Manner
 from sim.journal.journal import Journal
 
@@ -19,6 +19,9 @@ HOST = "client"
 
 GRACE_S = 60.0
 """What a client waits beyond the deadline of a whole call: a gateway that needs it has broken a promise (I1)."""
+
+RETURNS_MAX_S = 120.0
+"""Who is told to come back later than this gives up."""
 
 LEAVES_BY = {Manner.LEAVES_BEFORE: "fin", Manner.LEAVES_MIDWAY: "rst", Manner.VANISHES: "vanish"}
 
@@ -56,14 +59,20 @@ class Means:
 
 async def make(number: int, call: CallDraft, means: Means) -> None:
     """Make one call, again where its manner is to ask again."""
-    calls_max = int(call.after) + 1 if call.manner is Manner.RETRIES else 1
+    calls_max = int(call.after) + 1 if call.manner in {Manner.RETRIES, Manner.RETURNS} else 1
     for repeat in range(calls_max):
         name = f"{number}r{repeat}" if repeat else str(number)
-        outcome, stale = await _Call(name, call, means, fresh=False).run()
+        made = _Call(name, call, means, fresh=False)
+        outcome, stale = await made.run()
         if stale:
-            outcome, _ = await _Call(f"{name}s", call, means, fresh=True).run()
+            made = _Call(f"{name}s", call, means, fresh=True)
+            outcome, _ = await made.run()
         if outcome in {"done", "whole", "left"}:
             return
+        if call.manner is Manner.RETURNS:
+            if made.retry_after_s is None or made.retry_after_s > RETURNS_MAX_S:
+                return
+            await asyncio.sleep(made.retry_after_s)
 
 
 class _Call:
@@ -79,6 +88,12 @@ class _Call:
         self._loop = asyncio.get_running_loop()
         self._gives_up_at = self._loop.time() + means.call_total_s + GRACE_S
 
+    @property
+    def retry_after_s(self) -> float | None:
+        """When a refusal says to come back; None where it does not."""
+        told = self._answer.headers.get("retry-after", "")
+        return float(told) if told.isdigit() else None
+
     async def run(self) -> tuple[str, bool]:
         """Give the outcome, and whether it says only that a kept connection was closed meanwhile."""
         call, means = self._call, self._means
@@ -92,6 +107,9 @@ class _Call:
             placement=call.placement,
             manner=call.manner.name.lower(),
             once=call.once,
+            word=word_of(self._name, call),
+            question=question_of(self._name, call),
+            odd=bool(call.path),
         )
         outcome = await self._asked()
         answer = self._answer

@@ -17,6 +17,7 @@ STATUS_OF = {
     "request_timeout": 408,
     "request_too_large": 413,
     "unsupported_encoding": 415,
+    "idempotency_conflict": 409,
     "expectation_failed": 417,
     "rate_limit_exceeded": 429,
     "budget_exceeded": 429,
@@ -31,6 +32,7 @@ STATUS_OF = {
     "config_unavailable": 503,
     "idempotency_unavailable": 503,
     "draining": 503,
+    "budget_unavailable": 503,
     "overloaded": 503,
     "upstream_timeout": 504,
 }
@@ -41,9 +43,13 @@ OURS_ALONE = frozenset({401, 402, 403})
 INTERNAL = "internal_error"
 
 
+ALSO = frozenset({("idempotency_conflict", 422)})
+"""A second status of a code: another body under the same key."""
+
+
 def is_documented(status: int, code: str) -> bool:
     """Whether this code stands in the table, with this status."""
-    return STATUS_OF.get(code) == status
+    return STATUS_OF.get(code) == status or (code, status) in ALSO
 
 
 def may_be_vendors(status: int) -> bool:

@@ -25,7 +25,7 @@ SLACK_S = 0.5
 UNCLEAR_S = 40.0
 """After a fault of the store: what waited for it has been told, lived its time and drained by then."""
 
-STORE_FAULTS = ("redis_away", "redis_hung", "redis_slow", "redis_failover")
+STORE_FAULTS = ("redis_away", "redis_hung", "redis_slow", "redis_cut", "redis_failover")
 """While one of these is on, what a replica asks may have no effect, or one that does not last."""
 
 
@@ -33,8 +33,9 @@ STORE_FAULTS = ("redis_away", "redis_hung", "redis_slow", "redis_failover")
 class Held:
     """One lease.
 
-    `taken_up_at`: renewals that found it gone; `freed_at`: its node was seen idle; `orphaned_at`: its process
-    ended; `over_at`: it surely counts no more after this, no fault of the store being near.
+    `taken_up_at`: renewals that found it gone; `freed_at`: its node was seen idle, and it may have drained
+    by then; `surely_freed_at`: it had; `orphaned_at`: its process ended; `over_at`: it surely counts no more after
+    this, no fault of the store being near.
     """
 
     taken: Fact
@@ -46,6 +47,7 @@ class Held:
     released_at: float = math.inf
     drain_s: float = 0.0
     freed_at: float = math.inf
+    surely_freed_at: float = math.inf
     orphaned_at: float = math.inf
     over_at: float = math.inf
 
@@ -133,7 +135,7 @@ class Leases:
         heard_at = host.thawed_at(ended_at) + HEARD_S
         if host.crashed(ended_at, heard_at):
             heard_at += self.ttl_s
-        return min(heard_at + held.drain_s, held.freed_at + HEARD_S)
+        return min(heard_at + held.drain_s, held.surely_freed_at + HEARD_S)
 
     def strays(self, node: str, at: float) -> int:
         """Count the leases that may be held without anybody knowing: grants that were not heard of."""
@@ -197,10 +199,13 @@ class Leases:
                 held.orphaned_at = min(held.orphaned_at, fact.at)
 
     def _read_drained(self, fact: Fact) -> None:
+        looked_from = fact.at - fact.number("ago_s")
         for node in fact.text("nodes").split():
             for held in self._on.get(self.place(fact.host, node), ()):
-                if held.released_at <= fact.at:
+                if held.released_at <= looked_from:
                     held.freed_at = min(held.freed_at, fact.at)
+                if held.released_at <= looked_from - HEARD_S:
+                    held.surely_freed_at = min(held.surely_freed_at, fact.at)
 
 
 def _read_one(fact: Fact, open_leases: dict[str, Held]) -> None:

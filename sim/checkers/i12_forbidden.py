@@ -3,7 +3,8 @@
 No cloud vendor for a call that may only run on our own machines, and no machine of ours for one that is
 cloud_only: what the call or the name in it says, else its key's first placement, else the gateway's. No target
 whose breaker must be open, no vendor that was told to rest (FV5 to FV7), no node that drains, loads or is down. A
-gateway that leaves takes no new call after its delay (FG1). What a replica tells a balancer is true.
+gateway that leaves takes no new call after its delay (FG1). What a replica tells a balancer is true. No target is
+asked by any path but those of the API, whatever clients write (N30).
 """
 
 from collections.abc import Iterator
@@ -22,6 +23,20 @@ TITLE = "nobody is asked that must not be"
 
 NODES_FIRST, NODES_ONLY, CLOUD_FIRST, CLOUD_ONLY = "nodes_first", "nodes_only", "cloud_first", "cloud_only"
 
+BASES = ("/v1", "/openai/v1")
+PATHS = frozenset(
+    {
+        ("GET", "/models"),
+        ("POST", "/chat/completions"),
+        ("POST", "/completions"),
+        ("POST", "/embeddings"),
+    }
+)
+"""All that is ever asked of a target, below its base."""
+
+BESIDE = frozenset({("GET", "/metrics")})
+"""What engines tell of their load lies beside their API."""
+
 DRAIN_DELAY_S = 5.0
 
 GRACE_S = 1.0
@@ -39,6 +54,7 @@ def check(journal: Journal) -> Iterator[Violation]:
     yield from check_breakers(watch, journal)
     yield from check_nodes(watch, journal)
     yield from check_readiness(watch, journal)
+    yield from _asked_by_constant_paths(journal)
 
 
 def _placed_rightly(watch: Watch, call: Call) -> Iterator[Violation]:
@@ -73,6 +89,14 @@ def _asked_in_order(watch: Watch, call: Call, placement: str) -> Iterator[Violat
             )
             yield Violation(CODE, exchange.asked.at, what, call.name)
             return
+
+
+def _asked_by_constant_paths(journal: Journal) -> Iterator[Violation]:
+    for fact in journal.of("path_seen"):
+        method, path = fact.text("method"), fact.text("path")
+        below = {(method, path.removeprefix(base)) for base in BASES if path.startswith(base)}
+        if not (below & PATHS or (method, path) in BESIDE):
+            yield Violation(CODE, fact.at, f"{fact.text('target')} was asked by {method} {path}")
 
 
 def _suffixes(model: str) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 The text of a client is the text of one answer of its call, or the beginning of it where the answer was cut or
 ended with an error event; an end mark is only sent for an answer that was finished. Nothing comes after the end,
-and nothing is garbled.
+and nothing is garbled. An answer that was kept is that of a call which asked the same.
 """
 
 from collections.abc import Iterator
@@ -58,6 +58,8 @@ def _names_its_model(watch: Watch, call: Call) -> Iterator[Violation]:
 
 def _one_targets_text(watch: Watch, call: Call) -> Iterator[Violation]:
     exchanges = watch.asked_for.get(call.name, [])
+    if _given_again(watch, call):
+        exchanges = watch.asked_the_same(call)
     complete = call.outcome in COMPLETE
     if call.outcome == "error" or not (call.text or complete):
         return
@@ -67,6 +69,12 @@ def _one_targets_text(watch: Watch, call: Call) -> Iterator[Violation]:
         return  # what it has said by now nobody knows
     what = f"{call.outcome} with {_shown(call.text)}, but {_told(exchanges)}{_parting(call, exchanges)}"
     yield Violation(CODE, call.over_at, what, call.name)
+
+
+def _given_again(watch: Watch, call: Call) -> bool:
+    """Tell whether an answer is that of another call, which asked the same."""
+    records = watch.records.get(call.request_id, ())[:1] if call.request_id else ()
+    return any(record.members.get("cache") == "hit" or record.has("replayed") for record in records)
 
 
 def _is_source(call: Call, exchange: Exchange, *, complete: bool) -> bool:

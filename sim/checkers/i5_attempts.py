@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from sim.checkers.violation import Violation
-from sim.journal.calls import BUSY, Call, Exchange
+from sim.journal.calls import BUSY, DRAINING, Call, Exchange
 from sim.journal.fact import Fact
 from sim.journal.journal import Journal
 from sim.journal.watch import Watch, watch_of
@@ -17,7 +17,7 @@ from sim.journal.watch import Watch, watch_of
 CODE = "I5"
 TITLE = "no attempt after the first visible byte, each target at most once"
 
-TAKES_NOTHING = frozenset({BUSY, "loading"})
+TAKES_NOTHING = frozenset({BUSY, DRAINING, "loading"})
 """A node that answers so was asked, and it was no attempt."""
 
 NO_TIME_S = 0.001

@@ -29,6 +29,9 @@ TASKS_PER_NODE = 6
 CONNECTIONS_SPARE = 10
 """Probes, and connections that were opened for no call."""
 
+LINES_AT_ONCE = 16
+"""Lines of batches that a gateway runs at once: calls of nobody's connection."""
+
 CLIENT_GONE_S = 200.0
 """A kept connection ends after 75 s, and one whose client takes nothing up to a minute later."""
 
@@ -55,9 +58,11 @@ def check(journal: Journal) -> Iterator[Violation]:
     for fact in journal.of("usage"):
         settled[fact.host].append(fact.at)
     nodes = sum(fact.text("name").startswith("slots:") for fact in journal.of("setting"))
+    lines = LINES_AT_ONCE if any(journal.of("line_claimed")) else 0
     for sample in samples:
-        called = _open_calls(watch, calls[sample.host], sample.at)
-        yield from _bounded(sample, called, settled[sample.host], nodes)
+        called = lines + _open_calls(watch, calls[sample.host], sample.at)
+        frozen = watch.host(sample.host).stood_still_s(sample.at - 1.0, sample.at) > 0
+        yield from _bounded(sample, called, settled[sample.host], nodes, unheard=lines + (called if frozen else 0))
     for call in watch.calls.values():
         if call.stalled is not None:
             yield from _stalled_is_cut(watch, call)
@@ -82,11 +87,12 @@ def _open_calls(watch: Watch, calls: list[Call], at: float) -> int:
     return count
 
 
-def _bounded(sample: Fact, calls: int, settled: list[float], nodes: int) -> Iterator[Violation]:
+def _bounded(sample: Fact, calls: int, settled: list[float], nodes: int, *, unheard: int) -> Iterator[Violation]:
+    """Hold one sample against its bounds; `unheard` have no connection: lines, calls while it stands still."""
     at, inflight, connections = sample.at, sample.number("inflight"), sample.number("connections")
     recent = bisect_right(settled, at) - bisect_left(settled, at - UPSTREAM_KEPT_S)
     bounds = {
-        "tasks": TASKS_IDLE_MAX + TASKS_PER_CALL * (inflight + connections) + TASKS_PER_NODE * nodes,
+        "tasks": TASKS_IDLE_MAX + TASKS_PER_CALL * (inflight + connections + unheard) + TASKS_PER_NODE * nodes,
         "connections": CONNECTIONS_SPARE + calls,
         "inflight": CONNECTIONS_SPARE + calls,
         "upstream_open": UPSTREAM_SPARE + nodes + inflight + recent,

@@ -1,8 +1,9 @@
 """I8: after the healing everything comes to rest, and whoever leaves takes all that was done for it along.
 
-At rest no call is in flight, no lease held here or in the shared store, no client connected, each connection to a
-target idle, each replica ready with the tasks of an idle one; and a call that is made then reaches a target. A
-gateway that has stopped leaves nothing. A target hears within a second that the client of its answer has left.
+At rest no call is in flight, no lease and nothing reserved, here or in the shared store, no client connected, each
+connection to a target idle, each replica ready with the tasks of an idle one; and a call that is made then reaches
+a target. A gateway that has stopped leaves nothing. A target hears within a second that the client of its answer
+has left.
 """
 
 import math
@@ -43,6 +44,7 @@ def check(journal: Journal) -> Iterator[Violation]:
         yield from _all_are_quiet(watch, quiet)
         yield from _calls_work_again(watch)
     yield from _no_slot_is_left(watch, journal)
+    yield from _nothing_stays_reserved(watch, journal)
     for fact in journal.of("left_over"):
         for name in ("tasks", "connections"):
             if fact.has(name):
@@ -62,6 +64,17 @@ def _no_slot_is_left(watch: Watch, journal: Journal) -> Iterator[Violation]:
         if fact.has(name):
             of = fact.members.get("node", fact.members.get("model"))
             yield Violation(CODE, fact.at, f"{of} has {fact.members[name]} {what} at rest")
+
+
+def _nothing_stays_reserved(watch: Watch, journal: Journal) -> Iterator[Violation]:
+    """Find reservations that the store of limits still counts when no call runs; only who reserves gives back."""
+    begins_at = watch.phases.get("quiet", math.inf)
+    if not any(fact.at >= begins_at for fact in journal.of("quota_reserved", "quota_refused")):
+        return
+    for fact in journal.of("quota_seen"):
+        if fact.at >= begins_at and (fact.has("running") or fact.has("reserved")):
+            what = f"{fact.members['running']} calls and {fact.members['reserved']} micro-dollars reserved at rest"
+            yield Violation(CODE, fact.at, f"{fact.text('account')} has {what}")
 
 
 def _idle_tasks(watch: Watch, journal: Journal, quiet: list[Fact]) -> float | None:

@@ -90,11 +90,12 @@ def _is_recorded(watch: Watch, call: Call) -> Iterator[Violation]:
 
 
 def _fits_its_story(record: Fact) -> Iterator[Violation]:
-    """Hold a record's status against its own attempts: a good answer comes from one that was `ok`."""
+    """Hold a record's status against its own attempts: a good answer comes from one that was `ok`, or was kept."""
     words = [attempt.word for attempt in attempts_of(record)]
     good = record.members["status"] == 200 and not record.members["code"]
     wrong = ""
-    if good and not record.has("cancelled") and words[-1:] != ["ok"]:
+    told = words[-1:] in (["ok"], ["hit"]) or record.has("replayed")
+    if good and not record.has("cancelled") and not told:
         wrong = "a good answer"
     elif record.members["status"] == CLIENT_LEFT and not record.has("cancelled"):
         wrong = "a client that left without leaving"

@@ -21,6 +21,8 @@ from sim.checkers import (
     i11_same_hash,
     i12_forbidden,
     i13_streams,
+    i14_ledger,
+    i15_batches,
 )
 from sim.checkers.violation import Violation
 from sim.journal.journal import Journal
@@ -59,6 +61,8 @@ CHECKERS: tuple[Checker, ...] = tuple(
         i11_same_hash,
         i12_forbidden,
         i13_streams,
+        i14_ledger,
+        i15_batches,
     )
 )
 

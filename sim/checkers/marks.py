@@ -36,6 +36,7 @@ def hit(journal: Journal) -> Iterator[str]:
     found.update(dict.fromkeys(_of_breakers(journal)))
     found.update(dict.fromkeys(_of_loads(journal)))
     found.update(dict.fromkeys(_of_orphans(watch, journal)))
+    found.update(dict.fromkeys(_of_reservations(journal)))
     found.update(dict.fromkeys(_of_keys(watch, journal)))
     found.update(dict.fromkeys(_of_hosts(watch)))
     strange = sorted(found.keys() - SOMETIMES.keys())
@@ -75,6 +76,8 @@ def _of_record(fact: Fact) -> Iterator[str]:
     words = {attempt.word: attempt.name for attempt in attempts_of(fact)}
     if isinstance(waited_s, int | float) and waited_s >= WAITED_S:
         yield "queue.gave_up" if "busy" in words else "queue.waited"
+    if fact.members["code"] == "budget_unavailable":
+        yield "budget.closed"
     for word, name in _WORDS.items():
         if word in words:
             yield name
@@ -106,6 +109,27 @@ def _of_sample(fact: Fact) -> Iterator[str]:
         yield "stream.choked"
 
 
+def _of_refused(fact: Fact) -> Iterator[str]:
+    yield "budget.refused" if fact.members["limit"] in ("day", "month") else "limit.refused"
+
+
+def _of_unknown(fact: Fact) -> Iterator[str]:
+    if fact.members["operation"] == "reserve":
+        yield "budget.uncounted"
+
+
+def _of_reservations(journal: Journal) -> Iterator[str]:
+    """Look for gateways that died between a reservation and its settlement."""
+    open_calls: dict[str, str] = {}
+    for fact in journal.of("quota_reserved", "quota_settled", "quota_given_back", "host_crashed"):
+        if fact.kind == "quota_reserved":
+            open_calls[fact.text("call")] = fact.host
+        elif fact.kind != "host_crashed":
+            open_calls.pop(fact.text("call"), None)
+        elif fact.host in open_calls.values():
+            yield "reservation.orphaned"
+
+
 _OF_FACTS: dict[str, Callable[[Fact], Iterator[str]]] = {
     "told": _of_told,
     "keys_asked": _of_keys_asked,
@@ -117,6 +141,10 @@ _OF_FACTS: dict[str, Callable[[Fact], Iterator[str]]] = {
     "lease_renewed": _of_renewed,
     "record": _of_record,
     "gauge": _of_gauge,
+    "quota_refused": _of_refused,
+    "quota_unknown": _of_unknown,
+    "quota_unread": lambda _: iter(("budget.unread",)),
+    "quota_given_back": lambda _: iter(("limit.left_back",)),
     "lease_refused": lambda _: iter(("lease.full",)),
     "host_crashed": lambda _: iter(("host.crashed",)),
 }

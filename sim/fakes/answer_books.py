@@ -5,16 +5,19 @@ from sim.fakes.steps import Cut, Head, Piece, Silence, Step
 
 
 class Books:
-    """What one answer has been so far. `finished`: its finish reason and its end mark were sent."""
+    """What one answer has been so far. `finished`: its finish reason and its end mark were sent.
 
-    __slots__ = ("_wall", "finished", "how", "other_model", "rest_s", "says", "status", "usage")
+    `prompt_cut`: not all of the prompt was read, and nobody was told.
+    """
+
+    __slots__ = ("_wall", "finished", "how", "other_model", "prompt_cut", "rest_s", "says", "status", "usage")
 
     def __init__(self, wall: Wall | None) -> None:
         self._wall = wall
         self.how = "left"
         self.status = 0
         self.says: list[str] = []
-        self.finished = self.other_model = False
+        self.finished = self.other_model = self.prompt_cut = False
         self.usage: tuple[int, int] | None = None
         self.rest_s: float | None = None
 

@@ -33,7 +33,8 @@ def read_asked(exchange: int, path: str, headers: Headers, body: bytes) -> Asked
         return None
     if not isinstance(members, dict):
         return None
-    found = _CALL.search(prompt_of(members))
+    traced = next((value for name, value in headers if name.lower() == "traceparent"), "")
+    found = _CALL.search(traced) or _CALL.search(prompt_of(members))
     options = members.get("stream_options")
     return Asked(
         exchange=exchange,

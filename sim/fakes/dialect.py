@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
+from sim.draft import Habit
 from sim.fakes import asking
+from sim.fakes.gauges import Gauges
 from sim.fakes.steps import JSON, Asked
 from sim.fakes.wire_text import CREATED, DONE, HOLE, Json, Write, card, compact, told, usage, writer
 
@@ -31,7 +33,7 @@ class Quirks:
     `thinking_tokens`: so many of each answer come as reasoning. `answers_as`: the model it names in its answers,
     whatever was asked. `refused_keys`: credentials that no longer count. `shifts`: Ollama cuts a prompt that is
     too long. `metrics`: llama.cpp was started with `--metrics`. `old_errors`: llama.cpp writes an error in a
-    stream as a field of its own.
+    stream as a field of its own. `habits`: what else it does.
     """
 
     loading: bool = False
@@ -44,6 +46,7 @@ class Quirks:
     shifts: bool = True
     metrics: bool = True
     old_errors: bool = False
+    habits: tuple[Habit, ...] = ()
 
 
 class Machine(Protocol):
@@ -61,7 +64,7 @@ class Machine(Protocol):
 
     @property
     def window(self) -> int | None:
-        """Tokens that fit, prompt and answer together; None: no bound."""
+        """Tokens that fit, prompt and answer together (of all answers, by a habit); None: no bound."""
         ...
 
     @property
@@ -82,6 +85,11 @@ class Machine(Protocol):
     @property
     def waiting(self) -> int:
         """Answers in its queue."""
+        ...
+
+    @property
+    def gauges(self) -> Gauges:
+        """What its metrics say of its load."""
         ...
 
     @property

@@ -46,6 +46,7 @@ class JournalLeases:
         self._trace = trace
         self._means = means
         self._held: dict[LeaseId, NodeName] = {}
+        self._moment = (0.0, 0.0)  # the last one told by the store, and ours
 
     def held(self) -> int:
         """Count the leases that were taken and not released."""
@@ -151,11 +152,23 @@ class JournalLeases:
             raise
         self._reply("post", f"{len(reports)}")
 
-    async def drained(self, nodes: Sequence[NodeName]) -> None:
-        """Free the draining slots of idle nodes; noted first, since it may take effect unheard."""
-        self._note("leases_drained", nodes=" ".join(nodes))
+    async def moment(self) -> float:
+        """Give the time of the store."""
         try:
-            await self._means.board.drained(nodes)
+            moment = await self._means.board.moment()
+        except LeaseStoreAway as away:
+            self._unknown("moment", away.kind)
+            raise
+        self._moment = (moment, asyncio.get_running_loop().time())
+        return moment
+
+    async def drained(self, nodes: Sequence[NodeName], until: float) -> None:
+        """Free the slots of idle nodes that drained before; noted first, since it may take effect unheard."""
+        moment, told_at = self._moment
+        ago_s = asyncio.get_running_loop().time() - told_at if until == moment else 0.0
+        self._note("leases_drained", nodes=" ".join(nodes), ago_s=ago_s)
+        try:
+            await self._means.board.drained(nodes, until)
         except LeaseStoreAway as away:
             self._unknown("drained", away.kind)
             raise

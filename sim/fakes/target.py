@@ -11,21 +11,23 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from sim.draft import Engine, NodeDraft, VendorDraft, vendor_model_of
-from sim.fakes import misbehaving
+from sim.draft import Engine, Habit, NodeDraft, VendorDraft, vendor_model_of
+from sim.fakes import habits, misbehaving, pages
 from sim.fakes.answer_books import Books
-from sim.fakes.asking import Headers, header_of, read_asked, unread
-from sim.fakes.dialect import Dialect, Page, Quirks, Route, Saying
+from sim.fakes.asking import Headers, header_of, prompt_tokens, read_asked, unread
+from sim.fakes.dialect import Dialect, Page, Route, Saying
 from sim.fakes.engines.agent import Agent
 from sim.fakes.engines.llama_cpp import LlamaCpp
 from sim.fakes.engines.ollama import Ollama
 from sim.fakes.engines.tgi import Tgi
 from sim.fakes.engines.vllm import Vllm
+from sim.fakes.gauges import Gauges
 from sim.fakes.memory import Memory
 from sim.fakes.misbehaving import Victim
+from sim.fakes.one_window import OneWindow
 from sim.fakes.rests import Wall, any_rest, rest_of
 from sim.fakes.speech import Pace, Speech
-from sim.fakes.steps import Asked, Head, Pause, Piece, Silence, Steps
+from sim.fakes.steps import Asked, Pause, Silence, Steps
 from sim.fakes.vendors.azure import Azure
 from sim.fakes.vendors.openai import OpenAi
 from sim.journal.journal import Journal
@@ -70,7 +72,7 @@ _ENGINES = {
     Engine.AGENT: Agent,
 }
 
-OF_NODES = frozenset({"draining", "evicted", "fewer_slots"})
+OF_NODES = frozenset({"draining", "evicted", "fewer_slots", "smaller_window"})
 """Faults that are a state of a machine of ours, and no answer of its."""
 
 
@@ -105,9 +107,10 @@ class Target:
         self.draft = draft
         self.dialect = dialect or dialect_of(draft)
         self.models = [vendor_model_of(name) for name in draft.serves]
-        self.quirks = Quirks(slots_told=draft.slots_told if isinstance(draft, NodeDraft) else None)
+        self.quirks = habits.quirks_of(draft)
         self.busy = 0
         self.running = 0
+        self.gauges = Gauges(draft)
         self._lives = 1
         self._memory = Memory(self.name, self.quirks, journal)
         self._key = chance.token_bytes(16)
@@ -117,16 +120,24 @@ class Target:
         self._queue: deque[int] = deque()
         self._faults: dict[str, float] = {}
         self._refused_key = ""
+        self._anybody = "" if self.cloud else "anybody"  # a machine refuses those too that show nothing
         self._asked_before: Counter[str] = Counter()
         gives_usage = not isinstance(draft, VendorDraft) or draft.gives_usage
         prefill_token_s = draft.prefill_token_s if isinstance(draft, NodeDraft) else 0.0
         pace = Pace(draft.first_token_s, draft.token_s, tokens_per_piece, prefill_token_s)
         self._speech = Speech(self.dialect, self, pace, gives_usage=gives_usage)
+        self._one_window = None
+        if Habit.SHARES_WINDOW in self.quirks.habits and self.window is not None:
+            self._one_window = OneWindow(self.window, self._out_of_window)
+        self._paths: set[tuple[str, str]] = set()
 
     @property
     def window(self) -> int | None:
         """Tokens that fit, prompt and answer together; None: no bound."""
-        return self.draft.window if isinstance(self.draft, NodeDraft) else None
+        if not isinstance(self.draft, NodeDraft):
+            return None
+        smaller = self._faults.get("smaller_window")
+        return int(smaller) if smaller is not None else self.draft.real_window or self.draft.window
 
     @property
     def slots(self) -> int:
@@ -174,9 +185,9 @@ class Target:
         match kind:
             case "draining":
                 self.quirks.draining = on
-            case "fewer_slots" if on:
+            case "fewer_slots" | "smaller_window" if on:
                 self._faults[kind] = amount
-            case "fewer_slots":
+            case "fewer_slots" | "smaller_window":
                 self._faults.pop(kind, None)
             case _ if on:
                 self._memory.evict(amount, idle=self.running == 0)
@@ -186,6 +197,9 @@ class Target:
     def respond(self, method: str, path: str, headers: Headers, body: bytes, gateway: str) -> Steps:
         """Take any request; only one for a model counts as an exchange."""
         self._memory.look(wanted=method == "POST", idle=self.running == 0)
+        if (method, path) not in self._paths:
+            self._paths.add((method, path))
+            self._journal.note("path_seen", self.name, target=self.name, method=method, path=path)
         if method != "POST" or self.dialect.route(path) is None:
             return self._probed(method, path)
         number = self._exchanges()
@@ -207,6 +221,8 @@ class Target:
             path=asked.path,
             key=_digest_of(asked),
         )
+        if habits.wants_other_load(asked, self):
+            self._memory.evict(habits.OPTIONS_LOAD_S, idle=self.running == 0)
         self._asked_before[asked.call] += 1
         chance = Chance(self._key + f"{asked.call}/{self._asked_before[asked.call]}".encode())
         steps = self._kept(asked, chance)
@@ -253,6 +269,7 @@ class Target:
             retry_after_s=books.rest_s,
             usage_given=books.usage is not None,
             other_model=books.other_model and books.status == 200,
+            prompt_cut=books.prompt_cut,
             prompt_tokens=prompt,
             completion_tokens=completion,
         )
@@ -263,7 +280,7 @@ class Target:
         assert route is not None, asked.path
         victim = Victim(asked.streamed, chance, lambda name: self._suffers(name, asked))
         if "silent" in self._faults:
-            return misbehaving.silent(_nothing(), victim)
+            return misbehaving.silent(pages.nothing(), victim)
         page = self._refusal(asked, chance)
         if page is None:
             return self._spoilt(asked, route, victim, books)
@@ -274,14 +291,14 @@ class Target:
     def _refusal(self, asked: Asked, chance: Chance) -> Page | None:
         dialect = self.dialect
         if "status" in self._faults:
-            return _meaning(dialect.failing(int(self._faults["status"]) or 500), "FV1")
+            return pages.meaning(dialect.failing(int(self._faults["status"]) or 500), "FV1")
         if "rate_limited" in self._faults:
             rest_s = self._faults["rate_limited"]
             headers = rest_of(rest_s, chance, self._wall) if rest_s else ()
-            return _meaning(dialect.busy(self), "FV7", headers)
+            return pages.meaning(dialect.busy(self), "FV7", headers)
         if "overloaded" in self._faults:
-            return _meaning(dialect.failing(503), "", rest_of(self._faults["overloaded"], chance, self._wall))
-        if "credential_refused" in self._faults and (key := _digest_of(asked)):
+            return pages.meaning(dialect.failing(503), "", rest_of(self._faults["overloaded"], chance, self._wall))
+        if "credential_refused" in self._faults and (key := _digest_of(asked) or self._anybody):
             self._refused_key = self._refused_key or key
             if key == self._refused_key:
                 return dialect.refusal(401, "Incorrect API key provided.")
@@ -290,22 +307,26 @@ class Target:
         if isinstance(self.draft, VendorDraft):
             way = chance.unit()
             if way < self.draft.error_share:
-                return _meaning(dialect.failing(chance.pick(FAILINGS)), "FV1")
+                return pages.meaning(dialect.failing(chance.pick(FAILINGS)), "FV1")
             if way < self.draft.error_share + self.draft.busy_share:
-                return _meaning(dialect.busy(self), "FV7", any_rest(chance, self._wall))
-        return dialect.refuses(asked, self)
+                return pages.meaning(dialect.busy(self), "FV7", any_rest(chance, self._wall))
+        return habits.refused(asked, dialect, self) or dialect.refuses(asked, self)
 
     def _refusing(self, page: Page, chance: Chance) -> Steps:
         yield Pause(chance.around(self.draft.first_token_s / 10, 0.3))
-        yield from _written(page)
+        yield from pages.written(page)
 
     def _spoilt(self, asked: Asked, route: Route, victim: Victim, books: Books) -> Steps:
         """Lay the faults that are on around a good answer."""
         saying = self.dialect.plan(asked, route, self)
+        books.prompt_cut = saying.prompt_tokens < prompt_tokens(asked)
         if self.quirks.answers_as is not None:
             victim.suffers("FN5")
             books.other_model = True
-        good = self._good(asked, self._speech.steps(saying, victim.chance, books))
+        speech = self._speech.steps(saying, victim.chance, books)
+        if self._one_window is not None:
+            speech = self._one_window.among(saying, speech)
+        good = self._good(asked, speech)
         for kind in SPOILING:
             if kind in self._faults:
                 good = self._laid(kind, self._faults[kind], good, saying, victim)
@@ -333,28 +354,40 @@ class Target:
     def _good(self, asked: Asked, speech: Steps) -> Steps:
         """Wait for a slot, then speak."""
         self._queue.append(asked.exchange)
+        self.gauges.note(self.running, self.waiting)
         try:
             while self._is_held_up(asked):
                 yield Pause(QUEUE_POLL_S)
         finally:
             self._queue.remove(asked.exchange)
+            self.gauges.note(self.running, self.waiting)
         self.running += 1
+        self.gauges.note(self.running, self.waiting)
         try:
             yield from speech
         finally:
             self.running -= 1
+            self.gauges.note(self.running, self.waiting)
 
     def _is_held_up(self, asked: Asked) -> bool:
         self._memory.look(wanted=True, idle=self.running == 0)
-        return self.quirks.loading or self.running >= self.slots or self._queue[0] != asked.exchange
+        full = self.running + self.gauges.elsewhere >= self.slots
+        return self.quirks.loading or full or self._queue[0] != asked.exchange
+
+    def _out_of_window(self, saying: Saying, begun: bool) -> Steps:
+        page = self.dialect.failing(500)
+        self._suffers("FV8" if begun else "FV1", saying.asked)
+        return pages.broken(self.dialect.breaks(saying, page, self)) if begun else pages.written(page)
 
     def _probed(self, method: str, path: str) -> Steps:
+        while Habit.DEAF_WHILE_BUSY in self.quirks.habits and self.running:
+            yield Pause(QUEUE_POLL_S)
         if "silent" in self._faults:
             yield Silence()
         elif "status" in self._faults:
-            yield from _written(self.dialect.failing(int(self._faults["status"]) or 500))
+            yield from pages.written(self.dialect.failing(int(self._faults["status"]) or 500))
         else:
-            yield from _written(self.dialect.page(method, path, self))
+            yield from pages.written(self.dialect.page(method, path, self))
 
     def _suffers(self, name: str, asked: Asked, meant: int = 0) -> None:
         self._journal.note("fault_active", self.name, id=name, target=self.name, call=asked.call, meant=meant)
@@ -364,17 +397,3 @@ def _digest_of(asked: Asked) -> str:
     """Name the credential of a request without telling it; empty where there is none."""
     found = next((value for name in CREDENTIALS if (value := header_of(asked, name))), "")
     return hashlib.sha256(found.encode()).hexdigest()[:8] if found else ""
-
-
-def _written(page: Page) -> Steps:
-    yield Head(page.status, page.content_type, page.headers, length=len(page.body))
-    if page.body:
-        yield Piece(page.body)
-
-
-def _meaning(page: Page, means: str, headers: Headers = ()) -> Page:
-    return Page(page.status, page.body, page.content_type, page.headers + headers, means)
-
-
-def _nothing() -> Steps:
-    yield from ()

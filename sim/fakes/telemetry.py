@@ -3,7 +3,7 @@
 Rules: a gauge is a fact when its value is another than before, so a poll that finds nothing new writes nothing.
 """
 
-from ktms.ports.telemetry import AttemptRecord, CallRecord, Dependency, Gauge
+from ktms.ports.telemetry import AttemptRecord, CallRecord, Count, Dependency, Gauge
 from sim.journal.journal import Journal
 
 
@@ -24,7 +24,7 @@ class JournalTelemetry:
         """Count the call off and note its record."""
         self.in_flight -= 1
         self._journal.note(
-            "record",
+            _kind_of(record),
             self._host,
             request_id=record.request_id,
             status=record.status,
@@ -46,6 +46,9 @@ class JournalTelemetry:
             queue_s=record.queue_s,
             forecast_s=record.forecast_s,
             first_token_s=record.first_token_s,
+            batch=record.batch,
+            cache=record.cache,
+            replayed=record.replayed,
         )
 
     def dependency_failed(self, dependency: Dependency, operation: str, kind: str) -> None:
@@ -60,10 +63,24 @@ class JournalTelemetry:
             self.gauges[gauge, label] = value
             self._journal.note("gauge", self._host, name=gauge.value, label=label, value=value)
 
+    def counted(self, count: Count, amount: int = 1, label: str = "") -> None:
+        """Note it."""
+        self._journal.note("counted", self._host, name=count.value, amount=amount, label=label)
+
     def event(self, level: str, name: str, /, **facts: str | float | None) -> None:
         """Note a line of the log with all that would stand in it."""
         text = " ".join(f"{key}={value}" for key, value in facts.items())
         self._journal.note("log", self._host, level=level, name=name, text=text)
+
+
+def _kind_of(record: CallRecord) -> str:
+    """Tell calls of clients from lines of batches and from what is about files and batches themselves."""
+    if record.batch is not None:
+        return "line_record"
+    return "record" if f"/{record.route.strip('/')}" not in _SHELF else "shelf_record"
+
+
+_SHELF = frozenset({"/files", "/batches"})
 
 
 def _attempt_text(attempt: AttemptRecord) -> str:

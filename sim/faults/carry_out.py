@@ -14,6 +14,9 @@ from sim.journal.journal import Journal
 
 HOST = "world"
 
+REDIS = "redis"
+"""The host of Redis, where there are bytes."""
+
 
 class Answering(Protocol):
     """A target, as far as its answers can be broken."""
@@ -91,6 +94,7 @@ class Breakable:
     roads: Roads
     postgres: Storage
     redis: Storage | None
+    ledger: Storage
     gateways: Mapping[str, Replica]
     operator: Callable[[str], None]
 
@@ -129,13 +133,14 @@ class Injector:
             case On.TARGET | On.NODE:
                 return fault.target in self._things.targets
             case On.GATEWAY:
-                return fault.target in self._things.gateways
+                redis = fault.kind != "redis_cut" or self._things.redis is not None
+                return fault.target in self._things.gateways and redis
             case On.PAIR:
                 gateway, target = pair_of(fault.target)
                 return gateway in self._things.gateways and target in self._things.targets
             case On.REDIS:
                 return self._things.redis is not None
-            case On.POSTGRES | On.OPERATOR:
+            case On.POSTGRES | On.OPERATOR | On.LEDGER:
                 return True
 
     def end(self, fault: Fault) -> None:
@@ -163,7 +168,7 @@ class Injector:
         match KINDS[fault.kind].on:
             case On.TARGET | On.NODE if fault.target in things.targets:
                 self._to_target(fault, on=on)
-            case On.GATEWAY if fault.target in things.gateways:
+            case On.GATEWAY if self._is_here(fault):
                 self._to_gateway(fault, things.gateways[fault.target], on=on)
             case On.PAIR if self._is_here(fault):
                 things.roads.partition(*pair_of(fault.target), on=on)
@@ -171,6 +176,8 @@ class Injector:
                 things.postgres.mode(fault.kind, fault.amount, on=on)
             case On.REDIS if things.redis is not None:
                 things.redis.mode(fault.kind, fault.amount, on=on)
+            case On.LEDGER:
+                things.ledger.mode(fault.kind, fault.amount, on=on)
             case On.OPERATOR:
                 things.operator(fault.kind)
             case _:
@@ -194,6 +201,9 @@ class Injector:
                 self._things.targets[name].fault(kind, fault.amount, on=on)
 
     def _to_gateway(self, fault: Fault, gateway: Replica, *, on: bool) -> None:
+        if fault.kind == "redis_cut":
+            self._things.roads.partition(fault.target, REDIS, on=on)
+            return
         if not on:
             gateway.ensure_up()
             return

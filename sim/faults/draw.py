@@ -31,7 +31,7 @@ def draw_plan(seed: Seed, aims: Aims, *, count: int, runs_s: float, kinds: Seque
 
 def draw_kinds(chance: Chance) -> list[str]:
     """Draw the subset of kinds that a world may meet."""
-    return chance.some(sorted(KINDS), chance.between(3, 12))
+    return chance.some(sorted(name for name, kind in KINDS.items() if kind.drawn), chance.between(3, 12))
 
 
 def _names(kind: str, aims: Aims) -> Sequence[str]:
@@ -46,7 +46,7 @@ def _names(kind: str, aims: Aims) -> Sequence[str]:
             return [f"{gateway}>{target}" for gateway in aims.gateways for target in aims.targets]
         case On.REDIS:
             return ("",) if aims.redis else ()
-        case On.POSTGRES | On.OPERATOR:
+        case On.POSTGRES | On.OPERATOR | On.LEDGER:
             return ("",)
 
 
@@ -74,7 +74,9 @@ AMOUNTS = {
     "slow_drip": (0.2, 30.0),
     "evicted": (1.0, 40.0),
     "fewer_slots": (1.0, 2.0),
+    "smaller_window": (500.0, 4000.0),
     "postgres_slow": (0.05, 4.0),
+    "ledger_slow": (0.1, 8.0),
     "redis_slow": (0.005, 2.0),
     "sigterm_twice": (0.1, 8.0),
     "wall_jump": (-7200.0, 7200.0),
@@ -83,6 +85,6 @@ AMOUNTS = {
 """Bounds of the amount of each kind that has one."""
 
 WHOLE = frozenset(
-    {"sliced", "thin_link", "status", "rate_limited", "overloaded", "fewer_slots"}
+    {"sliced", "thin_link", "status", "rate_limited", "overloaded", "fewer_slots", "smaller_window"}
     | {"cut", "stall", "error_in_200", "meaning_in_200", "malformed"}
 )

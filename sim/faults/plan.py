@@ -18,6 +18,7 @@ class On(StrEnum):
     GATEWAY = "a replica, by its host name"
     POSTGRES = "the database"
     REDIS = "redis"
+    LEDGER = "the accounting service"
     OPERATOR = "something an operator does"
 
 
@@ -29,6 +30,7 @@ class Kind:
     ids: tuple[str, ...]
     amount: str = ""
     instant: bool = False  # it happens at one moment and has no duration
+    drawn: bool = True  # explorers draw it; False: scenarios alone name it
 
 
 KINDS: dict[str, Kind] = {
@@ -45,7 +47,7 @@ KINDS: dict[str, Kind] = {
     "status": Kind(On.TARGET, ("FV1",), "HTTP status 500 to 599"),
     "rate_limited": Kind(On.TARGET, ("FV7",), "seconds of Retry-After; 0: none given, negative: nonsense"),
     "overloaded": Kind(On.TARGET, (), "seconds of Retry-After that come with its 503"),
-    "credential_refused": Kind(On.TARGET, ()),  # a vendor takes the first key it then sees for a bad one
+    "credential_refused": Kind(On.TARGET, ()),  # a vendor refuses the first key it then sees, a node everybody
     "silent": Kind(On.TARGET, ("FV2",)),  # accepts and never answers
     "cut": Kind(On.TARGET, ("FV3",), "events before it; 0: before anything visible"),
     "stall": Kind(On.TARGET, ("FV4",), "events before it"),
@@ -62,16 +64,25 @@ KINDS: dict[str, Kind] = {
     "draining": Kind(On.NODE, ("FN3",)),  # an agent takes nothing new; other engines have no such state
     "evicted": Kind(On.NODE, ("FN4",), "seconds it takes to load"),  # out of memory until somebody asks for it
     "fewer_slots": Kind(On.NODE, (), "slots it has in truth"),
+    "smaller_window": Kind(On.NODE, (), "tokens that fit, and that it tells", drawn=False),
     # The book-keeping.
     "postgres_away": Kind(On.POSTGRES, ("FP1", "FP2", "FP4", "FP6", "FP7")),
     "postgres_hung": Kind(On.POSTGRES, ("FP1", "FP2", "FP3", "FP4", "FP6", "FP7")),
     "postgres_slow": Kind(On.POSTGRES, (), "seconds per answer"),
     "feed_lost": Kind(On.POSTGRES, (), instant=True),
-    "redis_away": Kind(On.REDIS, ("FR5", "FR6", "FR7", "FR10", "FR14")),
-    "redis_hung": Kind(On.REDIS, ("FR5", "FR6", "FR7", "FR8", "FR10", "FR14")),
-    "redis_slow": Kind(On.REDIS, ("FR9",), "seconds per answer"),
+    "redis_away": Kind(On.REDIS, ("FR4", "FR5", "FR6", "FR7", "FR10", "FR14")),
+    "redis_hung": Kind(On.REDIS, ("FR4", "FR5", "FR6", "FR7", "FR8", "FR10", "FR14")),
+    "redis_slow": Kind(On.REDIS, ("FR4", "FR9"), "seconds per answer"),
     "redis_empty": Kind(On.REDIS, ("FR11", "S02"), instant=True),  # it restarts and remembers nothing
+    "redis_garbled": Kind(On.REDIS, (), instant=True, drawn=False),  # somebody overwrote when it was found empty
+    "redis_cut": Kind(On.GATEWAY, ()),  # this replica alone cannot reach it; what was sent arrives when it ends
     "redis_failover": Kind(On.REDIS, ("S03",)),  # its replica hears nothing from here on; then that one takes over
+    # The accounting service.
+    "ledger_away": Kind(On.LEDGER, ("FL1", "FL2", "FL4")),
+    "ledger_hung": Kind(On.LEDGER, ("FL3",)),  # takes what is sent, which takes effect when it ends
+    "ledger_slow": Kind(On.LEDGER, ("FL3",), "seconds per answer"),
+    "ledger_repeating": Kind(On.LEDGER, ("S22", "S23")),  # each batch comes twice, the second time later and mixed
+    "ledger_forgetful": Kind(On.LEDGER, ("FL5",)),  # it stores, and the connection breaks before its answer
     # The gateways themselves.
     "crash": Kind(On.GATEWAY, ("FG3",)),  # SIGKILL; a new process when it ends
     "sigterm": Kind(On.GATEWAY, ("FG1",)),  # a new process when it ends
@@ -81,6 +92,8 @@ KINDS: dict[str, Kind] = {
     # What people do.
     "bad_catalogue": Kind(On.OPERATOR, (), instant=True),
     "new_catalogue": Kind(On.OPERATOR, (), instant=True),
+    "nodes_off": Kind(On.OPERATOR, (), instant=True, drawn=False),  # all that were declared are switched off
+    "nodes_on": Kind(On.OPERATOR, (), instant=True, drawn=False),
     "revoke_key": Kind(On.OPERATOR, (), instant=True),
     "revoke_key_unheard": Kind(On.OPERATOR, (), instant=True),  # its notification is lost
 }

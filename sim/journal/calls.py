@@ -14,7 +14,10 @@ from sim.journal.fact import Fact, Value
 BUSY = "busy"
 """Stands for a node that was passed over because its slots are taken, and for one that was asked and said so."""
 
-NOT_DIALLED = frozenset({BUSY, "open", "resting", "none", "unfit", "cold", "draining", "down", "unknown"})
+DRAINING = "draining"
+"""So too: its last look or its own announcement said so, or it was asked and said so."""
+
+NOT_DIALLED = frozenset({BUSY, "open", "resting", "none", "unfit", "cold", DRAINING, "down", "unknown"})
 """Words in a record's attempts for targets that were passed over without being asked."""
 
 
@@ -80,6 +83,21 @@ class Call:
     def streamed(self) -> bool:
         """Whether a stream was asked for."""
         return bool(self.sents) and self.sents[0].has("streamed")
+
+    @property
+    def question(self) -> str:
+        """What it asks; calls that ask the same have the same body."""
+        return text_of(self.sents[0].members.get("question")) if self.sents else ""
+
+    @property
+    def word(self) -> str:
+        """Its Idempotency-Key; empty without one."""
+        return text_of(self.sents[0].members.get("word")) if self.sents else ""
+
+    @property
+    def is_odd(self) -> bool:
+        """Whether its request target is none of ours."""
+        return bool(self.sents) and self.sents[0].has("odd")
 
     @property
     def takes_its_time(self) -> bool:
@@ -153,7 +171,7 @@ class Attempt:
 
     @property
     def dialled(self) -> bool:
-        """Whether it was asked, or at least dialled; of one that is busy only its settlement can tell."""
+        """Whether it was asked, or at least dialled; of one full or draining only its settlement can tell."""
         return self.word not in NOT_DIALLED
 
 
@@ -170,10 +188,11 @@ def attempts_of(record: Fact) -> tuple[Attempt, ...]:
 
 
 def dialled_of(attempts: Sequence[Attempt], settled: Sequence[str]) -> tuple[Attempt, ...]:
-    """Give the attempts that were dialled: a node that is busy was if it stands in its turn among the settled."""
+    """Give the attempts that were dialled: of nodes full or draining those in their turn among the settled."""
     found: list[Attempt] = []
     for attempt in attempts:
-        asked = attempt.word == BUSY and len(found) < len(settled) and settled[len(found)] == attempt.name
+        in_turn = len(found) < len(settled) and settled[len(found)] == attempt.name
+        asked = in_turn and attempt.word in (BUSY, DRAINING)
         if attempt.dialled or asked:
             found.append(attempt)
     return tuple(found)

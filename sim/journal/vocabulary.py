@@ -36,10 +36,12 @@ KINDS: dict[str, frozenset[str]] = {
         "client_stalled": "call",  # it reads no more
         "slots_seen": "node busy",  # what the store of leases itself says, now and then; draining ones included
         "waiters_seen": "model waiting",
+        "quota_seen": "account running settled reserved",  # of a day, what the store of limits itself says
         "redis_met": "gateway how",  # in vain: refused, unanswered, or kept from before; once for each connection
         # Targets: cloud vendors and nodes of ours, seen from their own side.
         "asked": "exchange target cloud model call gateway",
         "told": "exchange target call how status text visible finished",  # how: whole, cut, silent, left
+        "path_seen": "target method path",  # by which it was asked, looks included; each of them once
         "model_gone": "node",  # it is not in memory any more
         "model_loaded": "node",
         # Ports of a gateway.
@@ -47,11 +49,18 @@ KINDS: dict[str, frozenset[str]] = {
         "lease_refused": "nodes slots",  # asked with so many slots each, in the same order
         "lease_released": "lease node drain_s",
         "lease_renewed": "lease node how",  # kept, regained (it had been lost), over (so too, its node being full)
-        "leases_drained": "nodes",  # their draining slots are to be freed: the engine was seen idle
+        "leases_drained": "nodes ago_s",  # seen idle: what drained before looks that began then is to be freed
         "leases_unknown": "operation failure",  # away, timeout, silenced, unknown, error, cancelled
         "waiter_joined": "model waiter",
         "waiter_left": "model waiter",
         "node_looked": "node look misses draining cold",  # what a replica has found, for all
+        "quota_reserved": "call accounts tokens micros waited_s",  # call: the request id
+        "quota_refused": "call accounts tokens micros waited_s account limit wait_ms",
+        "quota_unread": "call accounts tokens micros waited_s",  # the store does not know what these have spent
+        "quota_settled": "call tokens micros",
+        "quota_given_back": "call",  # nothing was used
+        "quota_raised": "account day_micros month_micros",  # to at least what the ledger knows
+        "quota_unknown": "operation failure",  # away, timeout, silenced, error, cancelled
         "keys_asked": "ids answer",  # found, away, hung
         "key_made": "key",
         "key_revoked": "key",
@@ -59,9 +68,26 @@ KINDS: dict[str, frozenset[str]] = {
         "announced": "machine node gateway epoch status code",  # what an agent was told
         "snapshot_in_force": "version",
         "usage": "event_id request_id target node status prompt_tokens completion_tokens estimated",
+        "usage_sent": "ids",
+        "usage_kept": "sender ids fresh rows",  # one transaction; rows: how many there are then
+        "usage_dropped": "ids",
+        "batch_asked": "name gateway status code",  # a client asked for a batch to be made
+        "batch_made": "name batch",
+        "batch_cancelled": "name batch status code",
+        "batch_over": "name batch state total completed failed done errors",  # as its client has it: custom ids
+        "line_claimed": "batch line claim",
+        "line_stored": "batch line claim end",  # its result, for good
+        "batch_moved": "batch state",
+        "answer_looked": "question found",  # hit, miss; away, timeout, silenced: nobody can tell
+        "answer_offered": "question ttl_s",  # whether it was kept nobody learns
+        "repeat_asked": "word request_id answer",  # begun, running, other_body, kept, away
+        "repeat_ended": "word request_id answer",  # kept, given_up
         "record": "request_id status code cancelled attempts",
+        "line_record": "request_id status code cancelled attempts batch",  # of a line of a batch
+        "shelf_record": "request_id status code cancelled",  # of a request about files and batches
         "log": "level name text",
         "gauge": "name label value",
+        "counted": "name amount",
         "dependency_failed": "dependency operation failure",
         # What an operator sees.
         "readyz": "status ready reasons",

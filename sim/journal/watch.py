@@ -117,6 +117,15 @@ class Watch:
         """Give the exchanges of a call in the order in which targets saw them; of a repeated one, the repeat."""
         return [one for one in self.asked_for.get(call.name, ()) if not one.repeated]
 
+    def asked_the_same(self, call: Call) -> list[Exchange]:
+        """Give the exchanges of all calls that asked the same question."""
+        return [
+            exchange
+            for name, other in self.calls.items()
+            if other.question == call.question
+            for exchange in self.asked_for.get(name, ())
+        ]
+
     def lost_with(self, exchange: Exchange) -> bool:
         """Whether the gateway may have died before it could settle an exchange."""
         call, host = self.call(exchange.call), self.host(exchange.gateway)

@@ -4,15 +4,19 @@ None of them is known to any checker: they are found by what they break. Sources
 reported for, and those that the rules of the engine exist to prevent.
 """
 
+from ktms.adapters.memory.quota_store import MemoryQuotaStore
+from ktms.adapters.memory.quotas import MemoryQuotas
 from ktms.adapters.upstream_http.client import HttpUpstream
 from ktms.adapters.upstream_http.exchange import Exchange
 from ktms.app.assemble import Gateway
 from ktms.domain.access.key_window import usable
+from ktms.domain.access.quota_refusals import _obstacles
 from ktms.domain.capacity.node_health import NodeHealth
 from ktms.domain.placement import Placement
 from ktms.domain.routing.breaker import Breaker
 from ktms.engine.admit import Admission
 from ktms.engine.attempt import Attempts
+from ktms.engine.budget import Budget, accounts_of
 from ktms.engine.condition import Condition
 from ktms.engine.fleet import Fleet
 from ktms.engine.node_walk import NodeWalk
@@ -182,10 +186,8 @@ PLANTED = (
         "failures-billed-twice",
         "an attempt that failed is booked twice",
         Bookkeeper.attempt,
-        "self._ledger.record(event)\n",
-        "self._ledger.record(event)\n"
-        "    if shot.status is AttemptStatus.FAILED:\n"
-        "        self._ledger.record(event)\n",
+        "self._book(trail, event)\n",
+        "self._book(trail, event)\n    if shot.status is AttemptStatus.FAILED:\n        self._book(trail, event)\n",
         PORTS,
     ),
     Bug(
@@ -249,7 +251,7 @@ PLANTED = (
         "draining-unheard",
         "what a node says about its leaving is not taken over",
         Fleet._take_facts,
-        "state.draining = report.draining",
+        "state.drains(says=report.draining)",
         "pass",
         FLEET,
     ),
@@ -268,5 +270,64 @@ PLANTED = (
         "elif evidence in _NO_NEWS:\n        self._misses = 0",
         "elif evidence in _NO_NEWS:\n        self._heal(now)",
         FLEET,
+    ),
+    Bug(
+        "leaver-not-settled",
+        "what was reserved is settled only when the call ended by itself",
+        Switchboard._within_budget,
+        "if wish is not None:\n",
+        "if wish is not None and not asyncio.current_task().cancelling():\n",
+        PORTS,
+    ),
+    Bug(
+        "settled-twice",
+        "what a call used is charged twice",
+        MemoryQuotas.settle,
+        "self._accounts[account.id] = counters\n",
+        "part = (held or swept)[account.id]\n"
+        "        self._accounts[account.id] = arithmetic.charge(counters, part, used, charged, now_us)\n",
+        PORTS,
+    ),
+    Bug(
+        "refused-and-charged",
+        "a call that is refused counts all the same",
+        MemoryQuotas._reserve,
+        "if refused is not None:\n",
+        "if refused is not None:\n"
+        "        for account, share, its in zip(wish.accounts, shares, before, strict=True):\n"
+        "            self._accounts[account.id], _ = arithmetic.reserve(its, share, micros, now_us)\n",
+        PORTS,
+    ),
+    Bug(
+        "team-not-reserved",
+        "only the key is charged for its calls",
+        accounts_of,
+        "for account in both if",
+        "for account in both[:1] if",
+        PORTS,
+    ),
+    Bug(
+        "closed-passes",
+        "who must be counted passes uncounted",
+        Budget._do_without,
+        "raise CallFailed(_UNCOUNTABLE)",
+        "pass",
+        FLEET,
+    ),
+    Bug(
+        "lost-not-declared",
+        "what is under way is not declared again to a store that has forgotten it",
+        MemoryQuotaStore.beat,
+        "self._declare(self._under_way.values())\n",
+        "pass\n",
+        FLEET,
+    ),
+    Bug(
+        "told-half-the-wait",
+        "a refusal tells half of the time after which there is room",
+        _obstacles,
+        "yield limit, _ms(over_us)",
+        "yield limit, _ms(over_us // 2)",
+        PORTS,
     ),
 )

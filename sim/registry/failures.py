@@ -27,10 +27,10 @@ def _row(name: str, fault: str, behaviour: str, due: Due, *, real: bool = True) 
 
 
 _REDIS = (
-    _row("FR1", "Redis is down", "no request or token limit is applied; calls are answered", Due.LEASES),
-    _row("FR2", "Redis is down, dollar limits `open`", "the call passes, its usage event says so", Due.MONEY),
-    _row("FR3", "Redis is down, dollar limits `closed`", "503 budget_unavailable", Due.MONEY),
-    _row("FR4", "Redis is down, answers are cached", "no hit, and nothing is kept", Due.CACHE),
+    _row("FR1", "Redis is down", "no request or token limit is applied; calls are answered", Due.NOW),
+    _row("FR2", "Redis is down, dollar limits `open`", "the call passes, its usage event says so", Due.NOW),
+    _row("FR3", "Redis is down, dollar limits `closed`", "503 budget_unavailable", Due.NOW),
+    _row("FR4", "Redis is down, answers are cached", "no hit, and nothing is kept", Due.NOW),
     _row("FR5", "Redis is down, nodes_first or cloud_first", "nodes are passed over, the cloud answers", Due.NOW),
     _row("FR6", "Redis is down, nodes_only", "503 node_state_unknown, no vendor is asked", Due.NOW),
     _row("FR7", "three network errors of Redis in a row", "Redis is left alone for 2 s, then tried once", Due.NOW),
@@ -59,17 +59,13 @@ _POSTGRES = (
 )
 
 _LEDGER = (
-    _row("FL1", "the ledger is down", "usage events wait in memory, calls do not", Due.LEDGER),
-    _row(
-        "FL2", "no room for more usage events", "they go to disk, or the oldest is dropped and counted", Due.LEDGER
-    ),
-    _row("FL3", "the ledger is slow", "as down; one send lasts 5 s at most", Due.LEDGER),
-    _row("FL4", "the ledger is back", "all that waited is sent in order, none twice", Due.LEDGER),
-    _row("FL5", "the ledger confirms and then crashes", "one row for each event", Due.LEDGER),
-    _row(
-        "FL6", "a gateway is killed with events in memory", "what was on disk is sent after the start", Due.LEDGER
-    ),
-    _row("FL7", "a gateway shuts down with events in memory", "they are sent before it is gone", Due.LEDGER),
+    _row("FL1", "the ledger is down", "usage events wait in memory, calls do not", Due.NOW),
+    _row("FL2", "no room for more usage events", "they go to disk, or the oldest is dropped and counted", Due.NOW),
+    _row("FL3", "the ledger is slow", "as down; one send lasts 5 s at most", Due.NOW),
+    _row("FL4", "the ledger is back", "all that waited is sent in order, none twice", Due.NOW),
+    _row("FL5", "the ledger confirms and then crashes", "one row for each event", Due.NOW),
+    _row("FL6", "a gateway is killed with events in memory", "what was on disk is sent after the start", Due.NOW),
+    _row("FL7", "a gateway shuts down with events in memory", "they are sent before it is gone", Due.NOW),
 )
 
 _TARGETS = (

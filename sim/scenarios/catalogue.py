@@ -1,10 +1,14 @@
 """All scenarios, by their ids: what `sim run`, `swarm`, `coverage` and `list` know."""
 
+from sim.scenarios.again.all_of_them import AGAIN_SCENARIOS
+from sim.scenarios.batches.all_of_them import BATCH_SCENARIOS
 from sim.scenarios.books.all_of_them import BOOK_SCENARIOS
 from sim.scenarios.explore import EXPLORERS
 from sim.scenarios.fleet.leases.all_of_them import LEASE_SCENARIOS
 from sim.scenarios.fleet.nodes.all_of_them import NODE_SCENARIOS
+from sim.scenarios.ledger.all_of_them import LEDGER_SCENARIOS
 from sim.scenarios.lifecycle.all_of_them import LIFECYCLE_SCENARIOS
+from sim.scenarios.limits.all_of_them import LIMIT_SCENARIOS
 from sim.scenarios.scenario import Scenario
 from sim.scenarios.targets.all_of_them import TARGET_SCENARIOS
 
@@ -14,7 +18,11 @@ SCENARIOS: dict[str, Scenario] = {
         *EXPLORERS,
         *TARGET_SCENARIOS,
         *BOOK_SCENARIOS,
+        *BATCH_SCENARIOS,
+        *AGAIN_SCENARIOS,
         *LIFECYCLE_SCENARIOS,
+        *LEDGER_SCENARIOS,
+        *LIMIT_SCENARIOS,
         *LEASE_SCENARIOS,
         *NODE_SCENARIOS,
     )

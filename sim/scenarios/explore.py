@@ -8,13 +8,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from sim.draft import CallDraft, Draft, Engine, KeyDraft, Knobs, Level, Manner, NodeDraft, VendorDraft
-from sim.draft_rules import NEEDS_BYTES
+from sim.draft import (
+    CallDraft,
+    Draft,
+    Engine,
+    KeyDraft,
+    Knobs,
+    Level,
+    LimitsDraft,
+    Manner,
+    NodeDraft,
+    PriceDraft,
+    VendorDraft,
+)
+from sim.draft_rules import LOCAL, NEEDS_BYTES
 from sim.faults.draw import Aims, draw_kinds, draw_plan
 from sim.faults.plan import KINDS, Fault, On
 from sim.scenarios.scenario import Scenario, nothing_special
 from sim.seed import Chance, Seed
-from sim.workloads.calls import Mix, draw_calls
+from sim.workloads.calls import MANNERS, Mix, draw_calls
 
 STORM_S = 60.0
 """Long enough for breakers to open, pass a trial and open again."""
@@ -67,6 +79,10 @@ def draft_of(seed: Seed, level: Level) -> Draft:
     )
 
 
+def _explored(seed: Seed, level: Level) -> Draft:
+    return _limited(draft_of(seed, level), seed)
+
+
 def storm_of(seed: Seed) -> Draft:
     """Draw a world in which the targets are never well for long, and every timer is short."""
     chance = seed.chance("storm")
@@ -107,7 +123,7 @@ def _calls(seed: Seed, chance: Chance, runs_s: float, replicas: int) -> tuple[Ca
         runs_s=runs_s,
         gateways=replicas,
         keys=("app", "app", "batch", "nodes", "doomed"),
-        manners=chance.some(tuple(Manner), chance.between(1, 4)),
+        manners=chance.some(MANNERS, chance.between(1, 4)),
     )
     return draw_calls(seed.child("calls"), mix)
 
@@ -133,6 +149,40 @@ def _node(chance: Chance, name: str) -> NodeDraft:
         window=chance.pick((None, 256, 8192)),
         first_token_s=chance.pick((0.05, 0.3)),
         token_s=chance.pick((0.005, 0.03)),
+    )
+
+
+def _limited(draft: Draft, seed: Seed) -> Draft:
+    """Give some worlds limits, prices and clients that heed refusals; all else of them stays as it was drawn."""
+    chance = seed.chance("limits")
+    if chance.happens(0.5):
+        return draft
+    whole, tokens_max = chance.pick((3, 10, 40)), 1024
+    prices = [PriceDraft(vendor.name, chance.between(0, 5), chance.between(1, 20)) for vendor in draft.vendors]
+    if draft.nodes and chance.happens(0.5):
+        prices.append(PriceDraft(LOCAL, 0, 1))
+    dearest = tokens_max * max(price.input + price.output for price in prices)
+    keys = tuple(
+        replace(key, limits=_limits(chance, whole, dearest), closed=chance.happens(0.3)) for key in draft.keys
+    )
+    calls = tuple(
+        replace(call, manner=Manner.RETURNS, after=2.0)
+        if call.manner is Manner.READS and chance.happens(0.3)
+        else call
+        for call in draft.calls
+    )
+    team = _limits(chance, 2 * whole, 3 * dearest)
+    return replace(draft, keys=keys, team=team, prices=tuple(prices), calls=calls)
+
+
+def _limits(chance: Chance, whole: int, dearest: int) -> LimitsDraft:
+    """Draw which limits there are, each one that a handful of calls reaches."""
+    return LimitsDraft(
+        rpm=chance.pick((None, None, whole, 3 * whole)),
+        tpm=chance.pick((None, None, 1100 * whole)),
+        concurrent=chance.pick((None, None, max(1, whole // 2))),
+        day=chance.pick((None, None, whole * dearest // 2)),
+        month=chance.pick((None, None, whole * dearest)),
     )
 
 
@@ -198,6 +248,10 @@ def fleet_of(seed: Seed, level: Level) -> Draft:
     )
 
 
+def _machines(seed: Seed, level: Level) -> Draft:
+    return _limited(fleet_of(seed, level), seed)
+
+
 def _longer(fault: Fault) -> Fault:
     if fault.kind == "lag":
         return replace(fault, amount=LONGER * fault.amount)
@@ -221,11 +275,11 @@ def _machine(chance: Chance, name: str) -> NodeDraft:
 
 
 EXPLORERS = (
-    Scenario("explore", "all drawn, over HTTP", (), partial(draft_of, level=Level.WIRE), nothing_special),
-    Scenario("explore-ports", "all drawn, ports only", (), partial(draft_of, level=Level.PORTS), nothing_special),
+    Scenario("explore", "all drawn, over HTTP", (), partial(_explored, level=Level.WIRE), nothing_special),
+    Scenario("explore-ports", "all drawn, ports only", (), partial(_explored, level=Level.PORTS), nothing_special),
     Scenario("storm", "targets that are never well for long", (), storm_of, nothing_special),
-    Scenario("fleet", "machines with too few slots", (), partial(fleet_of, level=Level.PORTS), nothing_special),
+    Scenario("fleet", "machines with too few slots", (), partial(_machines, level=Level.PORTS), nothing_special),
     Scenario(
-        "fleet-wire", "the same over HTTP and RESP", (), partial(fleet_of, level=Level.WIRE), nothing_special
+        "fleet-wire", "the same over HTTP and RESP", (), partial(_machines, level=Level.WIRE), nothing_special
     ),
 )

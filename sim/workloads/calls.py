@@ -9,6 +9,9 @@ from dataclasses import dataclass, replace
 from sim.draft import CallDraft, Manner
 from sim.seed import Chance, Seed
 
+MANNERS = tuple(manner for manner in Manner if manner is not Manner.RETURNS)
+"""Those that mean something where nothing is limited."""
+
 PLACEMENTS = ("nodes_first", "nodes_only", "cloud_first", "cloud_only")
 
 
@@ -29,7 +32,7 @@ class Mix:
     other_routes: float = 0.1
     placed: float = 0.2
     mannered: float = 0.3
-    manners: Sequence[Manner] = tuple(Manner)
+    manners: Sequence[Manner] = MANNERS
     tokens_max: int = 40
 
 
@@ -65,7 +68,7 @@ def _after(chance: Chance, manner: Manner, tokens_max: int) -> float:
             return chance.between(1, tokens_max)
         case Manner.SLOW:
             return round(chance.uniform(0.01, 1.0), 6)
-        case Manner.RETRIES:
+        case Manner.RETRIES | Manner.RETURNS:
             return chance.between(1, 3)
         case Manner.READS:
             return 0

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from ktms.adapters.memory.answer_cache import MemoryAnswerCache
 from ktms.adapters.memory.catalogue_store import MemoryCatalogueStore
 from ktms.adapters.memory.change_feed import MemoryChangeFeed
 from ktms.adapters.memory.config_store import MemoryConfigStore
@@ -14,15 +15,20 @@ from ktms.adapters.memory.key_store import MemoryKeyStore
 from ktms.adapters.memory.lease_store import MemoryLeaseStore
 from ktms.adapters.memory.ledger import MemoryLedger
 from ktms.adapters.memory.node_registry import MemoryNodeRegistry
+from ktms.adapters.memory.quota_store import MemoryQuotaStore
+from ktms.adapters.memory.repeats import MemoryRepeats
+from ktms.adapters.memory.shelf import MemoryShelf
 from ktms.adapters.memory.store import MemoryStore
 from ktms.adapters.memory.telemetry import MemoryTelemetry
 from ktms.adapters.memory.upstream import MemoryUpstream, Script
+from ktms.adapters.memory.usage_spool import MemoryUsageSpool
 from ktms.adapters.system.clock import SystemClock
 from ktms.app.assemble import Gateway, GatewaySettings, Ports, assemble
 from ktms.domain.catalogue import Catalogue
 from ktms.ports.upstream import UpstreamRequest
 from tests.api.wire_client import Answer, ask, request
 from tests.engine.rig import CATALOGUE, HOSTS, KEY, NODE_MODEL, TEST, listing
+from tests.world.gateway import batch_ports
 
 BEARER = f"Authorization: Bearer {KEY}"
 PAGE = b"# the metrics page\n"
@@ -36,7 +42,10 @@ class House:
     catalogue: Catalogue
     store: MemoryStore = field(default_factory=MemoryStore)
     telemetry: MemoryTelemetry = field(default_factory=MemoryTelemetry)
-    ledger: MemoryLedger = field(default_factory=MemoryLedger)
+    ledger: MemoryUsageSpool = field(default_factory=MemoryUsageSpool)
+    book: MemoryLedger = field(default_factory=MemoryLedger)
+    quotas: MemoryQuotaStore = field(default_factory=MemoryQuotaStore)
+    answers: MemoryAnswerCache = field(default_factory=MemoryAnswerCache)
     port: int = 0
 
     def __post_init__(self) -> None:
@@ -44,6 +53,8 @@ class House:
         self.upstream = MemoryUpstream(self._script)
         self._scripts: dict[str, deque[Script]] = {}
         self.config = MemoryConfigStore(self.store, entropy)
+        self.repeats = MemoryRepeats(self.store)
+        self.shelf = MemoryShelf(SystemClock(), self.store)
         ports = Ports(
             clock=SystemClock(),
             entropy=entropy,
@@ -56,7 +67,13 @@ class House:
             nodes=MemoryNodeRegistry(self.store, entropy, SystemClock()),
             address_refusal=lambda _: None,
             changes=MemoryChangeFeed(self.store),
-            ledger=self.ledger,
+            ledger=self.book,
+            reports=self.book,
+            quotas=self.quotas,
+            answers=self.answers,
+            repeats=self.repeats,
+            spool=self.ledger,
+            batches=batch_ports(self.shelf),
             telemetry=self.telemetry,
             exposition=lambda: PAGE,
         )

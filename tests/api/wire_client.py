@@ -26,6 +26,12 @@ class Answer:
         return json.loads(self.body)
 
     @property
+    def message(self) -> str:
+        text = json.loads(self.body)["error"]["message"]
+        assert isinstance(text, str)
+        return text
+
+    @property
     def code(self) -> str:
         """The code of an error in OpenAI's shape."""
         error = self.json["error"]

@@ -1,11 +1,12 @@
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
 from ktms.adapters.memory.ledger import MemoryLedger
 from ktms.adapters.memory.upstream import Head, Silence, Wait
 from ktms.app.assemble import GatewaySettings
+from ktms.domain.access.usage_event import UsageEvent
 from ktms.engine.settings import EngineSettings
 from ktms.ports.upstream import UpstreamFailed
 from tests.api.house import House, chat
@@ -19,12 +20,12 @@ QUICK = GatewaySettings(drain_delay_s=0, shutdown_s=0.1, flush_s=0.1)
 class HungLedger(MemoryLedger):
     """A ledger whose events nobody takes."""
 
-    async def flush(self) -> None:
+    async def send(self, events: Sequence[UsageEvent]) -> None:  # noqa: ARG002 - it looks at none
         await asyncio.Event().wait()
 
 
 async def started(settings: GatewaySettings = QUICK, ledger: MemoryLedger | None = None) -> House:
-    house = House(settings, CATALOGUE, ledger=ledger or MemoryLedger())
+    house = House(settings, CATALOGUE, book=ledger or MemoryLedger())
     await house.start()
     return house
 
@@ -140,7 +141,7 @@ async def test_a_stop_leaves_no_call_and_books_all(house: House) -> None:
                 await asyncio.sleep(0)
         await house.gateway.stop()
     assert {call.result().status for call in calls} == {503}
-    assert (len(house.telemetry.calls), len(house.ledger.events)) == (5, 5)
+    assert (len(house.telemetry.calls), len(house.book.events)) == (5, 5)
     assert house.telemetry.in_flight == 0
     assert house.upstream.open_total == 0
     with pytest.raises(UpstreamFailed):
@@ -149,6 +150,8 @@ async def test_a_stop_leaves_no_call_and_books_all(house: House) -> None:
 
 async def test_a_ledger_that_hangs_does_not_hold_up_the_end() -> None:
     house = await started(ledger=HungLedger())
+    house.says("alpha", whole())
+    await house.chat()
     async with asyncio.timeout(5):
         await house.gateway.stop()
     assert [event.name for event in house.telemetry.events] == ["ledger_not_flushed"]

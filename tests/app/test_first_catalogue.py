@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ktms.adapters.discovery.found import EngineFacts, EngineModel, Found, found
 from ktms.adapters.discovery.look import PORTS
-from ktms.app.first_catalogue import Wanted, look_around, registered, undeclared
+from ktms.app.first_catalogue import Wanted, beside, is_declared, look_around, registered, undeclared
 from ktms.domain.catalogue import (
     Catalogue,
     ChainSpec,
@@ -134,3 +134,28 @@ async def test_engines_that_are_gone_leave_room_for_the_demo_node() -> None:
         (EngineKind.DEMO, True),
         (EngineKind.LLAMACPP, False),
     ]
+
+
+async def test_a_file_switches_off_what_an_earlier_start_found_and_is_gone() -> None:
+    stored = (await looked(Catalogue())).catalogue
+    off = await beside(Catalogue(), stored, own_ports=PORTS)
+    assert [(node.engine, node.enabled) for node in off] == [(EngineKind.DEMO, False)]
+
+
+async def test_a_file_leaves_alone_what_it_declares_or_a_person_declared_before() -> None:
+    mine = NodeSpec("gpu", "http://10.0.0.1:8000", (), engine=EngineKind.VLLM)
+    stored = replace(after_first(), nodes=(*after_first().nodes, mine))
+    assert await beside(after_first(), stored, own_ports=PORTS) == ()
+
+
+async def test_beside_a_file_nothing_is_looked_for_where_nothing_was_found_before() -> None:
+    assert await beside(after_first(), Catalogue()) == ()
+
+
+def test_found_engines_and_the_demo_node_are_no_declaration() -> None:
+    vendor = VendorSpec("cloud", VendorKind.OPENAI, "https://api.example.com/v1")
+    declared = NodeSpec("gpu", "http://10.0.0.1:8000", (), engine=EngineKind.VLLM)
+    assert not is_declared(after_first())
+    assert not is_declared(Catalogue(nodes=(replace(declared, enabled=False),)))
+    assert is_declared(Catalogue(vendors=(vendor,)))
+    assert is_declared(Catalogue(nodes=(declared,)))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from ktms.adapters.postgres.encryption_state import KeyringMismatch
-from ktms.adapters.postgres.migration_files import read_migrations, shipped_folder
+from ktms.adapters.postgres.migration_files import ledger_folder, read_migrations, shipped_folder
 from ktms.app import production as module
 from ktms.app.production import Production, World, production
 from ktms.domain.access.actor import Actor, Role
@@ -23,8 +23,9 @@ MakeWorld = Callable[[str], World]
 
 
 async def test_a_database_is_prepared_once(world_of: MakeWorld, bare_dsn: str) -> None:
+    files = [*read_migrations(shipped_folder()), *read_migrations(ledger_folder())]
     async with production(world_of(bare_dsn)) as opened:
-        assert len(await opened.prepare_database()) == len(read_migrations(shipped_folder()))
+        assert len(await opened.prepare_database()) == len(files)
         assert await opened.prepare_database() == ()
 
 

@@ -59,3 +59,14 @@ async def test_a_kind_of_url_that_is_not_here_yet_is_told_in_one_line() -> None:
     with pytest.raises(StartFailed, match="KTMS_REDIS_URL"):
         async with open_slots(redis("redis+sentinel://127.0.0.1:26379/0"), SystemEntropy(), MemoryTelemetry()):
             pass
+
+
+async def test_it_is_told_when_a_redis_is_left_alone(silent_port: int) -> None:
+    at = redis(f"redis://127.0.0.1:{silent_port}/0", ours=True, timeout_s=0.05)
+    async with open_slots(at, SystemEntropy(), MemoryTelemetry()) as slots:
+        assert slots.silenced()
+
+
+async def test_slots_of_this_process_are_never_left_alone() -> None:
+    async with open_slots(None, SystemEntropy(), MemoryTelemetry()) as slots:
+        assert not slots.silenced()

@@ -8,7 +8,7 @@ import pytest
 from ktms.app.assemble import GatewaySettings
 from ktms.app.failed import StartFailed
 from ktms.app.options import UpOptions
-from ktms.app.up import _has_a_place, _open_port, _read, _refuse_taken
+from ktms.app.up import WARNINGS_SHOWN_MAX, _has_a_place, _open_port, _read, _refuse_taken, _warning_notes
 from ktms.config.address import Address
 from ktms.config.settings import Settings
 from ktms.domain.snapshot import Model
@@ -64,3 +64,9 @@ def test_only_models_that_something_serves_are_shown(name: str, served: bool) ->
     model = snapshot().names[name]
     assert isinstance(model, Model)
     assert _has_a_place(model) == served
+
+
+def test_what_an_operator_should_look_at_is_told_and_does_not_push_the_rest_off_the_screen() -> None:
+    assert list(_warning_notes(["node b: has the URL of node a"])) == ["warning     node b: has the URL of node a"]
+    *shown, rest = _warning_notes(["look"] * (WARNINGS_SHOWN_MAX + 2))
+    assert (len(shown), rest.split(":")[0]) == (WARNINGS_SHOWN_MAX, "warning     and 2 more")

@@ -38,7 +38,11 @@ def test_every_wrong_value_is_a_mistake_with_its_path() -> None:
         version=1,
         vendors=[VendorEntry(name="a", kind=VendorKind.OPENAI, base_url="b", keys=[gone, gone])],
         nodes=[NodeEntry(name="a", url="b", token=gone)],
-        prices=[PriceEntry(vendor="a", model="b", output=Decimal(-1))],
+        prices=[
+            PriceEntry(vendor="a", model="b", output=Decimal(-1)),
+            PriceEntry(vendor="a", model="b", input=Decimal("NaN"), valid_from="soon"),
+            PriceEntry(vendor="a", model="b", valid_from="2027-01-31T12:00:00.5Z"),
+        ],
         tenants=[TenantEntry(name="a", limits=LimitsEntry(usd_per_day=Decimal("Infinity")))],
         client_keys=[ClientKeyEntry(name="a", expires_at="soon", secret=gone)],
     )
@@ -49,6 +53,9 @@ def test_every_wrong_value_is_a_mistake_with_its_path() -> None:
         ("vendors", 0, "keys", 1),
         ("nodes", 0, "token"),
         ("prices", 0, "output"),
+        ("prices", 1, "input"),
+        ("prices", 1, "valid_from"),
+        ("prices", 2, "valid_from"),
         ("tenants", 0, "limits", "usd_per_day"),
         ("client_keys", 0, "expires_at"),
         ("client_keys", 0, "secret"),

@@ -55,7 +55,7 @@ windows = some.none() | some.integers(1, 10**6)
 seconds = some.none() | some.floats(0.001, 3600)
 placements = some.none() | some.sampled_from(Placement)
 micros = some.none() | some.integers(0, 10**15)
-dollars = some.decimals(0, 1000, allow_nan=False, allow_infinity=False, places=9)
+dollars = some.decimals(0, 1000, allow_nan=False, allow_infinity=False, places=6)
 timeouts = some.builds(TimeoutSpec, seconds, seconds, seconds, seconds)
 limits = some.builds(Limits, windows, windows, windows, micros, micros)
 
@@ -118,7 +118,16 @@ catalogues = some.builds(
         max_size=2,
     ).map(tuple),
     prices=some.lists(
-        some.builds(PriceSpec, words, words, dollars, some.none() | dollars, some.none() | dollars, dollars),
+        some.builds(
+            PriceSpec,
+            words,
+            words,
+            dollars,
+            some.none() | dollars,
+            some.none() | dollars,
+            dollars,
+            some.none() | some.integers(0, 253_402_300_799).map(float),
+        ),
         max_size=2,
     ).map(tuple),
     tenants=some.lists(
@@ -137,6 +146,7 @@ catalogues = some.builds(
             tier=some.none() | words,
             interactive=some.booleans(),
             limits=limits,
+            cache_ttl_s=some.integers(0, 1000),
             expires_at=some.none() | some.integers(0, 10**10).map(float),
         ),
         max_size=2,

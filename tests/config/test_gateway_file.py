@@ -60,6 +60,7 @@ nodes:
     models: [{name: "qwen3:4b", context_window: 8192}]
 prices:
   - {vendor: openai, model: gpt-4o-mini, input: "0.15", cached_input: 0.075, output: "0.60"}
+  - {vendor: openai, model: gpt-4o-mini, input: "0.10", output: "0.40", valid_from: 2027-02-01}
 tenants:
   - {name: team-a, limits: {usd_per_month: "500"}}
 client_keys:
@@ -68,6 +69,7 @@ client_keys:
     models: [3gk-llm, auto]
     limits: {rpm: 600, tpm: 200000, concurrent: 50, usd_per_day: "20.5"}
     dollar_limit_mode: closed
+    cache_ttl_s: 30
     interactive: false
     expires_at: 2027-01-31
 policy: {placement: nodes_first, force_cloud: false, allowed_regions: [], band: .inf, retry: {attempts_max: 5}}
@@ -105,8 +107,10 @@ def test_the_documented_file_gives_its_catalogue(read: Read) -> None:
     assert isinstance(vendor.timeouts.idle_s, float)
     assert (model.cache_ttl_s, model.selection, model.placement) == (60, Selection.WEIGHTED, Placement.NODES_FIRST)
     assert catalogue.chains[0].tiers["low"] == ("3gk-llm",)
+    assert key.cache_ttl_s == 30
     assert node.token == Secret("a-node-token")
     assert catalogue.prices[0].cached_input == Decimal("0.075")
+    assert [price.valid_from for price in catalogue.prices] == [None, 1_801_440_000]
     assert catalogue.tenants[0].limits == Limits(usd_per_month_micros=500_000_000)
     assert key.limits == Limits(600, 200_000, 50, 20_500_000)
     assert key.dollar_limit_mode is DollarLimitMode.CLOSED
@@ -141,11 +145,15 @@ def test_a_file_knows_whether_it_states_a_policy(read: Read, text: str, states: 
         ("{file: second}", "{file: gone}",
          "etc/gateway.yaml:7:35: vendors[0].keys[1]: cannot read etc/gone: No such file or directory"),
         ('"500"', '"0.0000001"',
-         "etc/gateway.yaml:38:44: tenants[0].limits.usd_per_month: expected dollars with at most 6 decimals"),
+         "etc/gateway.yaml:39:44: tenants[0].limits.usd_per_month: expected dollars with at most 6 decimals"),
         ('"0.15"', "-0.15",
-         "etc/gateway.yaml:36:49: prices[0].input: expected dollars between 0 and 1000000000"),
+         ("etc/gateway.yaml:36:49: prices[0].input: must be dollars per million tokens, 0 to 10000, "
+          "with at most 6 decimals")),
+        ('"0.60"', '"0.60", valid_from: soon',
+         ("etc/gateway.yaml:36:106: prices[0].valid_from: expected a date such as 2027-01-31 or "
+          "2027-01-31T12:00:00Z")),
         ("2027-01-31", "soon",
-         ("etc/gateway.yaml:46:17: client_keys[0].expires_at: expected a date such as 2027-01-31 or "
+         ("etc/gateway.yaml:48:17: client_keys[0].expires_at: expected a date such as 2027-01-31 or "
           "2027-01-31T12:00:00Z")),
         ("version: 1\n", "version: 1\nversion: 1\n",
          "etc/gateway.yaml:2:1: 'version' stands here twice (first in line 1)"),
@@ -172,7 +180,7 @@ def test_fields_the_domain_names_otherwise_are_placed_too(read: Read) -> None:
     assert file.line(Complaint(("models", 0, "cache_ttl_s"), "too long")) == (
         "etc/gateway.yaml:19:20: models[0].cache.ttl_s: too long"
     )
-    assert ":47:109: policy.retry.attempts_max: too many" in file.line(
+    assert ":49:109: policy.retry.attempts_max: too many" in file.line(
         Complaint(("policy", "attempts_max"), "too many")
     )
 

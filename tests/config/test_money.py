@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from ktms.config.money import USD_MAX, DollarsInvalid, check_dollars, read_micros, write_dollars
+from ktms.config.money import USD_MAX, DollarsInvalid, read_micros, write_dollars
 
 
 @given(some.integers(0, USD_MAX * 1_000_000))
@@ -27,7 +27,3 @@ def test_an_amount_finer_than_a_micro_dollar_is_refused_and_never_rounded(text: 
 def test_an_amount_out_of_range_is_refused(text: str) -> None:
     with pytest.raises(DollarsInvalid, match="between 0 and"):
         read_micros(Decimal(text))
-
-
-def test_a_price_may_be_finer_than_a_micro_dollar() -> None:
-    check_dollars(Decimal("0.0000001"))

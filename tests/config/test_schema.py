@@ -24,7 +24,7 @@ def test_the_shipped_schema_is_current() -> None:
     "text",
     [
         "version: 1",
-        "version: 1\nprices: [{vendor: a, model: b, input: '0.15'}]",
+        "version: 1\nprices: [{vendor: a, model: b, input: '0.15', valid_from: 2026-08-01}]",
         "version: 1\nmodels: [{name: a, targets: [{vendor: local, model: b}]}]",
         "version: 1\nclient_keys: [{name: a, secret: {env: A}}]",
     ],

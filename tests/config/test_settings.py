@@ -6,7 +6,7 @@ import pytest
 
 from ktms.config.address import Address
 from ktms.config.secret_file import ReadFile, read_secret_file
-from ktms.config.settings import AdminTls, LogFormat, LogLevel, Settings, read_settings
+from ktms.config.settings import AdminTls, LedgerTls, LogFormat, LogLevel, Settings, read_settings
 from ktms.config.variables import SettingsInvalid
 from ktms.domain.catalogue import DollarLimitMode
 
@@ -48,6 +48,13 @@ def test_every_name_is_read() -> None:
         "KTMS_REDIS_URL": "rediss://r:6379/0",
         "KTMS_REDIS_TIMEOUT_MS": "50",
         "KTMS_LEDGER_ADDR": "ledger:4",
+        "KTMS_LEDGER_TLS_CA": "/tls/ledger-ca",
+        "KTMS_LEDGER_TLS_CERT": "/tls/cert",
+        "KTMS_LEDGER_TLS_KEY": "/tls/key",
+        "KTMS_LEDGER_ALLOW_PLAINTEXT": "1",
+        "KTMS_FILE_MAX_MB": "20",
+        "KTMS_BATCH_LINES_MAX": "4",
+        "KTMS_BATCH_KEEP_DAYS": "3",
         "KTMS_ENCRYPTION_KEYS": "a:b",
         "KTMS_SNAPSHOT_FILE": "/var/snapshot",
         "KTMS_SPOOL_DIR": "/var/spool",
@@ -66,6 +73,7 @@ def test_every_name_is_read() -> None:
     assert settings.admin_tls == AdminTls(Path("/tls/cert"), Path("/tls/key"), Path("/tls/ca"))
     assert settings.node_allowed_cidrs == (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))
     assert settings.ledger_addr == Address("ledger", 4)
+    assert settings.ledger_tls == LedgerTls(Path("/tls/ledger-ca"), Path("/tls/cert"), Path("/tls/key"))
     assert (settings.log_level, settings.log_format) == (LogLevel.DEBUG, LogFormat.CONSOLE)
     same = [name for name in Settings.__dataclass_fields__ if getattr(settings, name) == getattr(defaults, name)]
     assert same == ["unknown_names"]
@@ -92,6 +100,8 @@ def test_every_name_is_read() -> None:
          "KTMS_NODE_ALLOWED_CIDRS: expected ranges such as 10.0.0.0/8,fd00::/8, got '10.0.0.1/8'"),
         ("ADMIN_TLS_CERT", "/c",
          "KTMS_ADMIN_TLS_KEY: not set; TLS needs KTMS_ADMIN_TLS_CERT and KTMS_ADMIN_TLS_KEY"),
+        ("LEDGER_TLS_KEY", "/c", "KTMS_LEDGER_TLS_CERT: not set; a certificate needs its key"),
+        ("FILE_MAX_MB", "0", "KTMS_FILE_MAX_MB: expected megabytes between 1 and 2000, got '0'"),
         ("ADMIN_TLS_CLIENT_CA", "/c",
          "KTMS_ADMIN_TLS_CERT: not set; TLS needs KTMS_ADMIN_TLS_CERT and KTMS_ADMIN_TLS_KEY"),
     ],

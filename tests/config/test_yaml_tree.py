@@ -74,6 +74,10 @@ def test_an_empty_document_begins_at_its_beginning() -> None:
         ("a: *gone", "1:4: *gone is not defined above"),
         ("a: &a [*a]", "1:8: *a stands inside itself"),
         ("\x00", "1:1: not valid YAML"),
+        (
+            "a:\n\tb: 1\n",
+            "2:1: not valid YAML: found character '\\t' that cannot start any token (indent with spaces)",
+        ),
         ("a: %x", "1:4: "),
         ("\ta: 1", "1:1: "),
     ],

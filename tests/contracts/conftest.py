@@ -61,7 +61,15 @@ from sim.fakes.postgres.view import PostgresView
 from sim.journal.journal import Journal
 from sim.seed import Seed
 from sim.trace import Trace
+from tests.contracts.books_stage import (
+    Books,
+    books_in_a_world,
+    books_in_memory,
+    books_on_postgres,
+    books_over_grpc,
+)
 from tests.contracts.fleet_stage import Make, memory_stages, redis_stages, sim_stages
+from tests.contracts.shelf_stage import Shelf, shelf_in_a_world, shelf_in_memory, shelf_on_postgres
 
 VENDORS = (
     VendorSpec(
@@ -102,7 +110,9 @@ NODES = (
 )
 PRICES = (
     PriceSpec("openai", "gpt-4o-mini", Decimal("0.15"), Decimal("0.075"), None, Decimal("0.60")),
-    PriceSpec("local", "qwen3:4b", Decimal("0.0123456789")),
+    PriceSpec("openai", "gpt-4o-mini", Decimal("0.1"), valid_from=1_785_542_400),
+    PriceSpec("local", "qwen3:4b", Decimal("0.012345")),
+    PriceSpec("openai", "gpt-4o-mini", Decimal("0.05"), valid_from=1_801_353_601),
 )
 TENANTS = (TenantSpec("team-a", Limits(usd_per_month_micros=500_000_000), DollarLimitMode.CLOSED),)
 CLIENT_KEYS = (
@@ -117,6 +127,7 @@ CLIENT_KEYS = (
         tier="low",
         interactive=True,
         limits=Limits(600, 200_000, 50, 20_000_000, None),
+        cache_ttl_s=60,
         expires_at=2_000_000_000.123,
     ),
 )
@@ -169,6 +180,62 @@ async def sim_fleet() -> AsyncIterator[Make]:
 async def valkey_fleet(valkey_url: str) -> AsyncIterator[Make]:
     async with redis_stages(valkey_url) as make:
         yield make
+
+
+@pytest.fixture(params=["memory", "sim", "postgres", "grpc"])
+def books(request: pytest.FixtureRequest) -> Books:
+    """Ledgers of every kind."""
+    made: Books = request.getfixturevalue(f"{request.param}_books")
+    return made
+
+
+@pytest.fixture(params=["memory", "sim", "postgres"])
+def shelf(request: pytest.FixtureRequest) -> Shelf:
+    """Stores of files and batches of every kind."""
+    made: Shelf = request.getfixturevalue(f"{request.param}_shelf")
+    return made
+
+
+@pytest.fixture
+def memory_shelf() -> Shelf:
+    return shelf_in_memory()
+
+
+@pytest.fixture
+def sim_shelf() -> Shelf:
+    return shelf_in_a_world()
+
+
+@pytest.fixture
+async def postgres_shelf(
+    gated_dsn: str, postgres_dsn: str, postgres_gate: Gate, keyring_secrets: KeyringSecrets
+) -> AsyncIterator[Shelf]:
+    async with shelf_on_postgres(gated_dsn, postgres_dsn, postgres_gate.close, keyring_secrets) as made:
+        yield made
+
+
+@pytest.fixture
+async def memory_books() -> AsyncIterator[Books]:
+    async with books_in_memory() as made:
+        yield made
+
+
+@pytest.fixture
+async def sim_books() -> AsyncIterator[Books]:
+    async with books_in_a_world() as made:
+        yield made
+
+
+@pytest.fixture
+async def postgres_books(gated_dsn: str, postgres_dsn: str, postgres_gate: Gate) -> AsyncIterator[Books]:
+    async with books_on_postgres(gated_dsn, postgres_dsn, postgres_gate.close) as made:
+        yield made
+
+
+@pytest.fixture
+async def grpc_books(postgres_dsn: str) -> AsyncIterator[Books]:
+    async with books_over_grpc(postgres_dsn) as made:
+        yield made
 
 
 @pytest.fixture

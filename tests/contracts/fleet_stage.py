@@ -23,12 +23,10 @@ from ktms.ports.fleet_board import FleetBoard
 from ktms.ports.lease_store import LEASE_TTL_S, Grant, Lease, LeaseStore, SlotWish
 from ktms.ports.waiting_room import WaitingRoom
 from sim.fakes.redis.server import SimRedis
+from tests.adapters.redis.stand_in import PATIENT_S
 
 MAC, LINUX = NodeName("mac-1"), NodeName("linux-1")
 SMALL, LARGE = ModelName("small"), ModelName("large")
-
-PATIENT_S = 5.0
-"""A test waits for facts; only a machine that stands still needs so long."""
 
 GRACE_S = 6.0
 

@@ -23,8 +23,8 @@ from ktms.adapters.postgres.node_registry import PostgresNodeRegistry
 from ktms.adapters.postgres.pool import Database
 from ktms.domain.access.actor import Actor, Role
 from ktms.domain.access.secret import Secret
-from ktms.domain.announcement import AnnouncedModel, Announcement
-from ktms.domain.catalogue import Catalogue, EngineKind, NodeModelSpec, NodeSpec
+from ktms.domain.announcement import Announcement
+from ktms.domain.catalogue import Catalogue, NodeModelSpec, NodeSpec
 from ktms.domain.ids import KeyId, NodeName
 from ktms.domain.joined_node import NodePermit
 from ktms.domain.snapshot import Node
@@ -33,18 +33,10 @@ from ktms.ports.change_feed import ChangeFeed
 from ktms.ports.config_store import ConfigStore
 from ktms.ports.node_registry import NodeRegistry
 from tests.contracts.conftest import Gate
+from tests.domain.announcements import SAID
 
 OPERATOR = Actor("tester", Role.OPERATOR)
 MAC = NodeName("mac-1")
-SAID = Announcement(
-    url="http://10.0.0.7:8790",
-    token=Secret("canary-node-token"),
-    engine=EngineKind.OLLAMA,
-    epoch_ms=1_790_000_000_000,
-    slots=4,
-    models=(AnnouncedModel("qwen3:4b", 8192, loaded=True), AnnouncedModel("llama3")),
-    engine_version="0.32.1",
-)
 DECLARED = NodeSpec(
     "mac-1", "http://10.0.0.1:1", (NodeModelSpec("qwen3:4b", 4096),), token=Secret("declared-token"), region="fr"
 )

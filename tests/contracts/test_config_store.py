@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 
@@ -97,6 +98,24 @@ async def test_without_pruning_what_is_not_wanted_stays(
     applied = await apply(Catalogue(models=(ModelSpec("extra", (TargetSpec("openai", "o3"),)),)))
     assert ("add", "model", "extra") in kinds(applied)
     assert [model.name for model in (await config.export()).models] == ["extra", "small", "large"]
+
+
+async def test_a_new_price_leaves_the_older_ones_unless_they_are_pruned(
+    config: ConfigStore, apply: Apply, everything: Catalogue
+) -> None:
+    await apply(everything)
+    always, begun, *_ = everything.prices
+    raised = replace(begun, input=Decimal(1))
+    later = replace(always, input=Decimal(9), valid_from=1_900_000_000)
+    changes = kinds(await apply(replace(everything, prices=(later, raised))))
+    assert [(action, name) for action, _, name in changes] == [
+        ("add", "openai/gpt-4o-mini from 2030-03-17T17:46:40Z"),
+        ("change", "openai/gpt-4o-mini from 2026-08-01"),
+    ]
+    kept = [price for price in everything.prices if price != begun]
+    assert (await config.export()).prices == (later, raised, *kept)
+    await apply(replace(everything, prices=(later,)), prune=True)
+    assert (await config.export()).prices == (later,)
 
 
 async def test_pruning_removes_all_that_is_not_wanted(

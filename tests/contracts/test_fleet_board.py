@@ -1,5 +1,6 @@
 """Contract of `ktms/ports/fleet_board.py`: one suite for every implementation."""
 
+from ktms.domain.capacity.engine_metrics import EngineLoad
 from ktms.domain.capacity.node_report import Look, ModelReport, NodeReport
 from ktms.domain.ids import NodeName, VendorModel
 from ktms.ports.lease_store import SlotWish
@@ -15,6 +16,7 @@ FULL = NodeReport(
     slots=4,
     busy=3,
     models={VendorModel("qwen3:4b"): ModelReport(loaded=True, window=8192, tokens_per_s=41.5)},
+    load=EngineLoad(running=3, waiting=1, kv_used=0.25),
 )
 
 
@@ -55,6 +57,22 @@ async def test_a_newer_report_replaces_the_older_one(fleet: Make) -> None:
     await replica.board.post([NodeReport(MAC, Look.MISSED, misses=3)])
     (seen,) = (await replica.board.read([MAC], [])).seen
     assert seen.report == NodeReport(MAC, Look.MISSED, misses=3)
+
+
+async def test_a_token_stands_beside_the_last_look(fleet: Make) -> None:
+    replica = await (await fleet()).replica("gw1")
+    spoke = NodeReport(MAC, Look.SPOKE, models={VendorModel("qwen3:4b"): ModelReport(loaded=True)})
+    await replica.board.post([FULL, NodeReport(MAC, Look.SPOKE)])
+    await replica.board.post([spoke])
+    assert [seen.report for seen in (await replica.board.read([MAC], [])).seen] == [FULL, spoke]
+
+
+async def test_a_look_stands_beside_the_last_token(fleet: Make) -> None:
+    replica = await (await fleet()).replica("gw1")
+    spoke = NodeReport(MAC, Look.SPOKE)
+    await replica.board.post([spoke])
+    await replica.board.post([FULL])
+    assert [seen.report for seen in (await replica.board.read([MAC], [])).seen] == [FULL, spoke]
 
 
 async def test_a_report_grows_old_by_the_clock_of_the_store(fleet: Make) -> None:
@@ -101,11 +119,37 @@ async def test_a_duty_that_is_not_kept_passes_on(fleet: Make) -> None:
 
 
 async def test_draining_slots_of_an_idle_engine_are_freed_and_leases_stay(fleet: Make) -> None:
-    replica = await (await fleet()).replica("gw1")
+    stage = await fleet()
+    replica = await stage.replica("gw1")
     draining = await replica.have("a", SlotWish(MAC, 2))
     await replica.have("b", SlotWish(MAC, 2))
     replica.leases.release(draining, drain_s=600)
     assert await replica.busy() == 2
-    await replica.board.drained([MAC, LINUX])
-    assert await replica.busy() == 1
+
+    async def freed() -> bool:
+        await replica.board.drained([MAC, LINUX], await replica.board.moment())
+        return await replica.busy() == 1
+
+    await eventually(stage, freed)
     assert (await replica.leases.renew()).kept == 1
+
+
+async def test_a_slot_that_drains_since_the_look_began_is_not_freed_by_it(fleet: Make) -> None:
+    stage = await fleet()
+    replica = await stage.replica("gw1")
+    lease = await replica.have("a", SlotWish(MAC, 2))
+    looked_from = await replica.board.moment()
+    replica.leases.release(lease, drain_s=600)
+    await replica.board.drained([MAC], looked_from)
+    assert await replica.busy() == 1
+
+
+async def test_the_moment_of_the_store_goes_on(fleet: Make) -> None:
+    stage = await fleet()
+    replica = await stage.replica("gw1")
+    began = await replica.board.moment()
+
+    async def later() -> bool:
+        return await replica.board.moment() >= began + 0.05
+
+    await eventually(stage, later)

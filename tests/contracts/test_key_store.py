@@ -48,6 +48,7 @@ async def test_a_key_brings_all_it_may_do_and_its_tenants_limits(
     assert found.allowed_regions == frozenset({Region("fr")})
     assert (found.placement, found.placement_lock, found.tier) == (Placement.NODES_ONLY, True, "low")
     assert (found.interactive, found.expires_at) == (True, 2_000_000_000.123)
+    assert found.cache_ttl_s == 60
     assert found.limits == Limits(600, 200_000, 50, 20_000_000, None)
     assert found.tenant_limits == Limits(usd_per_month_micros=500_000_000)
 

@@ -1,9 +1,11 @@
 """Contract of `ktms/ports/lease_store.py`: one suite for every implementation."""
 
 import asyncio
+import itertools
 
 import pytest
 
+from ktms.domain.ids import NodeName
 from ktms.ports.lease_store import Lease, LeaseStoreAway, SlotWish
 from tests.contracts.fleet_stage import LINUX, MAC, Make, Replica, eventually
 
@@ -150,16 +152,21 @@ async def test_a_renewal_takes_up_again_what_the_store_has_lost(fleet: Make) -> 
 async def test_a_lease_taken_up_on_a_full_node_is_over_and_bars_the_next_until_it_fits(fleet: Make) -> None:
     stage = await fleet(ttl_s=SHORT_S)
     late, quick = await stage.replica("gw1"), await stage.replica("gw2")
-    lost = await late.have("a", SlotWish(MAC, 1))
+    names = itertools.count(1)
 
-    async def taken() -> bool:
-        return (await quick.take("b", SlotWish(MAC, 1))).lease is not None
+    async def over_and_barred() -> bool:
+        """Lose a lease to another replica; again, where the machine stood still for that one's whole life."""
+        node = SlotWish(NodeName(f"mac-{next(names)}"), 1)
+        lost = await late.have(f"a {node.node}", node)
 
-    await eventually(stage, taken)
-    renewed = await late.leases.renew()
-    if renewed.over:  # else the machine stood still for the second lease's whole life
-        assert renewed.over == (lost,)
-        assert (await quick.take("c", SlotWish(MAC, 1))).lease is None
+        async def taken() -> bool:
+            return (await quick.take(f"b {node.node}", node)).lease is not None
+
+        await eventually(stage, taken)
+        is_over = lost in (await late.leases.renew()).over
+        return is_over and (await quick.take(f"c {node.node}", node)).lease is None
+
+    await eventually(stage, over_and_barred)
 
 
 async def test_a_store_that_was_lost_knows_nothing_for_a_while(fleet: Make) -> None:

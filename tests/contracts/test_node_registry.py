@@ -14,7 +14,7 @@ from ktms.adapters.memory.telemetry import MemoryTelemetry
 from ktms.domain.access.key_form import KeyKind, read_key
 from ktms.domain.access.secret import Secret
 from ktms.domain.announcement import Announcement
-from ktms.domain.catalogue import EngineKind
+from ktms.domain.catalogue import EngineKind, NodeSpec
 from ktms.domain.catalogue_rules import CatalogueInvalid
 from ktms.domain.ids import KeyId
 from ktms.domain.joined_node import NodePermit
@@ -26,11 +26,11 @@ from tests.contracts.registry_stage import (
     DECLARED,
     MAC,
     OPERATOR,
-    SAID,
     Fleet,
     fleet_in_memory,
     fleet_on_postgres,
 )
+from tests.domain.announcements import SAID
 
 NEWS_WITHIN_S = 10.0
 
@@ -69,6 +69,12 @@ async def test_a_key_is_found_by_its_id_with_what_it_permits(fleet: Fleet) -> No
     assert (text.kind, text.id, text.digest) == (KeyKind.NODE, key.id, key.digest)
     assert await fleet.nodes.find(key.id) == key
     assert key.permit == permit
+
+
+async def test_a_key_is_found_with_the_epoch_last_announced(fleet: Fleet) -> None:
+    found = await fleet.nodes.find(await fleet.join())
+    assert found is not None
+    assert found.epoch_ms == SAID.epoch_ms
 
 
 async def test_an_unknown_key_is_absent(fleet: Fleet) -> None:
@@ -186,12 +192,12 @@ async def test_what_changes_the_way_of_calls_moves_the_version_and_is_served(
     assert (node.token, node.slots, len(node.windows)) == (changed.token, changed.slots, len(changed.models))
 
 
-async def test_a_node_that_drains_is_not_served_until_it_is_back(fleet: Fleet) -> None:
+async def test_a_node_that_drains_keeps_its_place_and_is_marked_until_it_is_back(fleet: Fleet) -> None:
     key_id = await fleet.join()
     await fleet.nodes.announce(key_id, replace(SAID, draining=True))
-    assert await fleet.served() == ()
+    assert [(node.name, node.draining) for node in await fleet.served()] == [(MAC, True)]
     await fleet.nodes.announce(key_id, replace(SAID, epoch_ms=SAID.epoch_ms + 1))
-    assert [node.name for node in await fleet.served()] == [MAC]
+    assert [(node.name, node.draining) for node in await fleet.served()] == [(MAC, False)]
 
 
 async def test_of_two_agents_under_one_name_the_one_that_started_later_is_served(fleet: Fleet) -> None:
@@ -260,10 +266,9 @@ async def test_nodes_are_listed_declared_or_joined_without_a_token(fleet: Fleet)
     assert "token" not in repr(listed).replace("token=None", "")
 
 
-@pytest.mark.parametrize("declared", [True, False])
-async def test_a_node_is_switched_off_and_on(fleet: Fleet, *, declared: bool) -> None:
-    if declared:
-        await fleet.declare(DECLARED)
+@pytest.mark.parametrize("declared", [(DECLARED,), ()])
+async def test_a_node_is_switched_off_and_on(fleet: Fleet, declared: tuple[NodeSpec, ...]) -> None:
+    await fleet.declare(*declared)
     await fleet.join()
     assert await fleet.nodes.set_enabled(MAC, enabled=False, actor=OPERATOR)
     assert [node.enabled for node in await fleet.nodes.list()] == [False]

@@ -82,7 +82,7 @@ async def test_an_engine_seen_idle_is_news_where_slots_were_draining(fleet: Make
             grant = await replica.take("a", SlotWish(LINUX, 1))
             if grant.lease is not None:
                 replica.leases.release(grant.lease, drain_s=600)
-            await replica.board.drained([LINUX])
+            await replica.board.drained([LINUX], await replica.board.moment())
             return heard.done()
 
         await eventually(stage, drains)

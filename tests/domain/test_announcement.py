@@ -16,16 +16,7 @@ from ktms.domain.announcement import (
     routes_alike,
 )
 from ktms.domain.catalogue import EngineKind
-
-SAID = Announcement(
-    url="http://10.0.0.7:8790",
-    token=Secret("node-token"),
-    engine=EngineKind.OLLAMA,
-    epoch_ms=1_790_000_000_000,
-    slots=4,
-    models=(AnnouncedModel("qwen3:4b", 8192, loaded=True), AnnouncedModel("llama3")),
-    engine_version="0.32.1",
-)
+from tests.domain.announcements import SAID
 
 
 def complained(said: Announcement) -> list[str]:

@@ -143,8 +143,18 @@ def test_wanted_entries_come_first_and_stored_ones_after_them() -> None:
     assert [one.name for one in merge(stored, wanted, prune=True).tenants] == ["d", "b"]
 
 
-def test_a_price_is_told_apart_by_vendor_and_model() -> None:
+def test_a_new_price_stands_beside_the_older_ones_unless_they_are_pruned() -> None:
+    newer = PriceSpec("openai", "mini", Decimal(1), valid_from=86_400)
+    wanted = replace(FULL, prices=(newer,))
+
+    assert diff(FULL, wanted, prune=False) == (Change("add", "price", "openai/mini from 1970-01-02"),)
+    assert merge(FULL, wanted, prune=False).prices == (newer, *FULL.prices)
+    assert merge(FULL, wanted, prune=True).prices == (newer,)
+
+
+def test_a_price_is_told_apart_by_vendor_model_and_beginning() -> None:
     assert entry_name(PriceSpec("openai", "mini")) == "openai/mini"
+    assert entry_name(PriceSpec("openai", "mini", valid_from=0)) == "openai/mini from 1970-01-01"
     assert entry_name(TenantSpec("team-a")) == "team-a"
 
 

@@ -27,7 +27,7 @@ from ktms.domain.catalogue import (
     VendorKind,
     VendorSpec,
 )
-from ktms.domain.catalogue_entries import SLOTS_MAX, TIMEOUT_MAX_S, entry_complaints
+from ktms.domain.catalogue_entries import CACHE_TTL_MAX_S, SLOTS_MAX, TIMEOUT_MAX_S, entry_complaints
 from ktms.domain.placement import Placement
 
 NAN, INF = float("nan"), float("inf")
@@ -76,6 +76,17 @@ def test_a_label_is_letters_digits_and_a_few_signs(entry: Any, name: str) -> Non
 @pytest.mark.parametrize("name", ["a", "A1", "team_a.b-c", "1" * 64])
 def test_ordinary_labels_are_taken(name: str) -> None:
     assert wrong(TENANT, name=name) == []
+
+
+@pytest.mark.parametrize("name", ["local", "cache"])
+def test_what_stands_for_something_of_ours_is_no_vendor(name: str) -> None:
+    assert wrong(VENDOR, name=name) == [("name",)]
+
+
+@pytest.mark.parametrize("seconds", [-1, CACHE_TTL_MAX_S + 1])
+def test_answers_are_kept_for_a_month_at_most(seconds: int) -> None:
+    assert wrong(KEY, cache_ttl_s=seconds) == [("cache_ttl_s",)]
+    assert wrong(KEY, cache_ttl_s=CACHE_TTL_MAX_S) == []
 
 
 @pytest.mark.parametrize("name", ["", ":a", "a:", "a/", "/a", "a b", "a\r\nx", "ä", "a" * 129, "a?b"])
@@ -258,9 +269,14 @@ def test_a_tier_is_a_word_of_its_own(tier: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["input", "cached_input", "cache_write", "output"])
-@pytest.mark.parametrize("amount", ["-0.01", "NaN", "Infinity"])
+@pytest.mark.parametrize("amount", ["-0.01", "NaN", "Infinity", "0.0000001"])
 def test_a_price_is_an_amount(name: str, amount: str) -> None:
     assert wrong(PRICE, **{name: Decimal(amount)}) == [(name,)]
+
+
+def test_a_price_begins_at_a_moment() -> None:
+    assert wrong(PRICE, valid_from=NAN) == [("valid_from",)]
+    assert wrong(PRICE, valid_from=1_785_542_400.0) == []
 
 
 @pytest.mark.parametrize("limit", ["rpm", "tpm", "concurrent", "usd_per_day_micros", "usd_per_month_micros"])
@@ -317,7 +333,7 @@ def test_ordinary_bands_and_none_at_all_are_taken(band: float) -> None:
 
 @pytest.mark.parametrize("attempts_max", [0, 7])
 def test_attempts_are_one_to_six(attempts_max: int) -> None:
-    assert policy_paths(PolicySpec(attempts_max=attempts_max)) == [("policy", "retry", "attempts_max")]
+    assert policy_paths(PolicySpec(attempts_max=attempts_max)) == [("policy", "attempts_max")]
 
 
 def test_regions_of_the_policy_have_their_form() -> None:

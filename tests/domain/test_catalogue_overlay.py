@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+import pytest
+
 from ktms.domain.access.secret import Secret
 from ktms.domain.announcement import AnnouncedModel, Announcement
 from ktms.domain.catalogue import Catalogue, EngineKind, NodeModelSpec, NodeSpec
@@ -43,6 +45,8 @@ def test_the_result_compiles_to_nodes_with_what_they_announced() -> None:
     assert (node.token, dict(node.windows)) == (Secret("t"), {"a": 100})
 
 
-def test_a_node_that_drains_is_not_in_the_snapshot() -> None:
-    found = overlaid(Catalogue(), (joined("mac-1", replace(SAID, draining=True)),))
-    assert compile_snapshot(found, version=1).nodes == ()
+@pytest.mark.parametrize("draining", [False, True])
+def test_a_node_that_drains_is_in_the_snapshot_and_marked(draining: bool) -> None:
+    found = overlaid(Catalogue(), (joined("mac-1", replace(SAID, draining=draining)),))
+    (node,) = compile_snapshot(found, version=1).nodes
+    assert (node.name, node.draining) == ("mac-1", draining)

@@ -60,6 +60,16 @@ def test_a_price_given_twice_is_refused() -> None:
     assert wrong(prices=(*SOUND.prices, SOUND.prices[0])) == [("prices", 2)]
 
 
+def test_a_price_given_twice_under_both_spellings_of_a_nodes_model_is_refused() -> None:
+    assert wrong(prices=(PriceSpec("local", "qwen3"), PriceSpec("local", "qwen3:latest"))) == [("prices", 1)]
+
+
+def test_one_target_has_one_price_for_each_beginning() -> None:
+    first, second = (PriceSpec("openai", "mini", valid_from=at_s) for at_s in (0.0, 86_400.0))
+    assert wrong(prices=(*SOUND.prices, first, second)) == []
+    assert wrong(prices=(*SOUND.prices, first, second, second)) == [("prices", 4)]
+
+
 @pytest.mark.parametrize(
     ("models", "chains", "path"),
     [

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from ktms.domain.access.limits import Limits
 from ktms.domain.access.secret import Secret
 from ktms.domain.catalogue import (
     Catalogue,
@@ -68,13 +67,51 @@ def test_a_target_without_a_price_is_named() -> None:
     assert text == "model m: target openai/mini has no price, its use costs 0"
 
 
+def test_a_vendor_model_that_stands_in_for_a_node_needs_a_price_too() -> None:
+    nodes = (replace(NODE, cloud_model="large"), replace(NODE, name="mac-2", url="http://m2", cloud_model="large"))
+    [text] = told(nodes=nodes)
+
+    assert text == "model m: target openai/large has no price, its use costs 0"
+    assert told(nodes=nodes, prices=(PriceSpec("openai", "mini"), PriceSpec("openai", "large"))) == ()
+
+
+def test_a_price_of_what_nobody_is_asked_for_is_named_once() -> None:
+    unused = PriceSpec("openai", "unused")
+    [text] = told(prices=(*SOUND.prices, unused, replace(unused, valid_from=0)))
+
+    assert text == "price openai/unused: no model names this target, so nothing is charged by it"
+
+
+@pytest.mark.parametrize("name", ["qwen3", "qwen3:latest", "unasked"])
+def test_the_model_of_a_node_may_have_a_price_of_electricity(name: str) -> None:
+    node = replace(NODE, models=(*NODE.models, NodeModelSpec("unasked:latest")))
+
+    assert told(nodes=(node,), prices=(*SOUND.prices, PriceSpec("local", name))) == ()
+
+
+def test_the_model_of_no_node_needs_no_price_of_electricity() -> None:
+    [text] = told(prices=(*SOUND.prices, PriceSpec("local", "absent")))
+
+    assert text.startswith("price local/absent: no model")
+
+
 @pytest.mark.parametrize(
     "nodes", [(), (replace(NODE, enabled=False),), (replace(NODE, models=(NodeModelSpec("x"),)),)]
 )
 def test_a_model_no_node_serves_is_named(nodes: tuple[NodeSpec, ...]) -> None:
     [text] = told(nodes=nodes)
 
-    assert text == "model m: no enabled node serves qwen3"
+    assert text == "model m: no enabled node serves qwen3 yet; one that announces it will"
+
+
+def test_a_model_that_another_node_serves_is_not_named() -> None:
+    assert warnings(replace(SOUND, nodes=()), (NODE,)) == ()
+
+
+def test_a_model_is_named_where_the_other_node_is_switched_off() -> None:
+    [text] = warnings(replace(SOUND, nodes=()), (replace(NODE, enabled=False),))
+
+    assert text.startswith("model m: no enabled node")
 
 
 def test_mixed_weights_are_named() -> None:
@@ -98,6 +135,10 @@ def test_an_agent_may_announce_its_models_later() -> None:
     assert told(nodes=(NODE, NodeSpec("gpu-1", "http://10.0.0.8", ()))) == ()
 
 
+def test_a_node_that_is_switched_off_adds_no_slots_to_its_neighbour() -> None:
+    assert told(nodes=(NODE, replace(NODE, name="mac-2", enabled=False))) == ()
+
+
 def test_two_nodes_with_one_url_are_named() -> None:
     [text] = told(nodes=(NODE, replace(NODE, name="mac-2", url="HTTP://10.0.0.7:8790/")))
 
@@ -117,17 +158,3 @@ def test_places_without_a_region_are_named_once_regions_matter(changes: dict[str
 
     assert vendor.startswith("vendor openai: has no region")
     assert node.startswith("node mac-1: has no region")
-
-
-def test_what_is_stored_but_not_enforced_is_named() -> None:
-    found = told(
-        tenants=(TenantSpec("team-a", Limits(usd_per_month_micros=1)),),
-        client_keys=(ClientKeySpec("app-1", "team-a", limits=Limits(rpm=1)),),
-        models=(replace(MODEL, cache_ttl_s=60),),
-    )
-
-    assert found == (
-        "tenant team-a: limits are stored but not enforced yet",
-        "client key app-1: limits are stored but not enforced yet",
-        "model m: cache is stored but not in use yet",
-    )

@@ -4,25 +4,21 @@ import pytest
 
 from ktms.domain.access.secret import Secret
 from ktms.domain.announcement import AnnouncedModel, Announcement
-from ktms.domain.catalogue import EngineKind, ModelSpec, NodeModelSpec, NodeSpec, TargetSpec
+from ktms.domain.catalogue import Catalogue, EngineKind, ModelSpec, NodeModelSpec, NodeSpec, TargetSpec
+from ktms.domain.ids import KeyId
 from ktms.domain.joined_node import (
     JoinedNode,
     KnownNode,
+    NodeKey,
     NodePermit,
     admitted,
     as_served,
     permit_complaints,
+    served_after,
     serving,
 )
+from tests.domain.announcements import SAID
 
-SAID = Announcement(
-    url="http://10.0.0.7:8790",
-    token=Secret("node-token"),
-    engine=EngineKind.OLLAMA,
-    epoch_ms=1,
-    slots=4,
-    models=(AnnouncedModel("qwen3:4b", 8192), AnnouncedModel("llama3")),
-)
 PERMIT = NodePermit("mac-1")
 DECLARED = NodeSpec(
     "mac-1",
@@ -98,16 +94,21 @@ def test_a_node_that_is_not_declared_follows_from_permit_and_announcement() -> N
 @pytest.mark.parametrize(
     ("permit", "said", "declared"),
     [
-        (PERMIT, replace(SAID, draining=True), None),
-        (PERMIT, replace(SAID, draining=True), DECLARED),
         (replace(PERMIT, enabled=False), SAID, None),
         (PERMIT, SAID, replace(DECLARED, enabled=False)),
     ],
 )
-def test_a_node_that_drains_or_is_switched_off_gets_nothing_new(
+def test_a_node_that_is_switched_off_gets_nothing_new(
     permit: NodePermit, said: Announcement, declared: NodeSpec | None
 ) -> None:
     assert not as_served(JoinedNode(permit, said), declared).enabled
+
+
+@pytest.mark.parametrize("declared", [None, DECLARED])
+def test_a_node_that_drains_keeps_its_place_and_says_so(declared: NodeSpec | None) -> None:
+    served = as_served(JoinedNode(PERMIT, replace(SAID, draining=True)), declared)
+    assert (served.enabled, served.draining) == (True, True)
+    assert not as_served(JoinedNode(PERMIT, SAID), declared).draining
 
 
 def test_the_file_decides_about_a_node_that_it_declares() -> None:
@@ -154,6 +155,34 @@ def test_the_nodes_of_a_model_are_those_that_take_its_calls() -> None:
         KnownNode("off", replace(DECLARED, name="off", enabled=False)),
         KnownNode("awaited", permit=NodePermit("awaited")),
         KnownNode("joined", permit=NodePermit("joined"), announcement=SAID),
+        KnownNode("drains", permit=NodePermit("drains"), announcement=replace(SAID, draining=True)),
         KnownNode("other", permit=NodePermit("other", ("qwen3:4b",)), announcement=SAID),
     ]
     assert serving(nodes, model) == ("declared", "joined")
+
+
+OFF = replace(DECLARED, enabled=False)
+HEARD = KnownNode("mac-1", DECLARED, permit=PERMIT, announcement=SAID)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "known", "prune", "served"),
+    [
+        ((), HEARD, False, [as_served(JoinedNode(PERMIT, SAID), DECLARED)]),
+        ((), HEARD, True, [as_served(JoinedNode(PERMIT, SAID), None)]),
+        ((DECLARED,), replace(HEARD, declared=None), True, [as_served(JoinedNode(PERMIT, SAID), DECLARED)]),
+        ((), KnownNode("mac-1", DECLARED), False, [DECLARED]),
+        ((), KnownNode("mac-1", DECLARED), True, []),
+        ((OFF,), KnownNode("mac-1", DECLARED), False, [OFF]),
+    ],
+)
+def test_what_is_applied_decides_what_known_nodes_serve_after_it(
+    wanted: tuple[NodeSpec, ...], known: KnownNode, prune: bool, served: list[NodeSpec]
+) -> None:
+    assert list(served_after(Catalogue(nodes=wanted), [known], prune=prune)) == served
+
+
+@pytest.mark.parametrize(("epoch_ms", "fenced"), [(None, False), (7, False), (8, False), (9, True)])
+def test_an_agent_is_fenced_off_by_one_that_started_later(epoch_ms: int | None, fenced: bool) -> None:
+    key = NodeKey(KeyId("id"), b"digest", PERMIT, epoch_ms)
+    assert key.fences_off(replace(SAID, epoch_ms=8)) is fenced

@@ -33,7 +33,7 @@ def test_an_unknown_setting_is_refused_with_those_that_exist() -> None:
     ("name", "wanted", "said"),
     [
         ("band", PolicySpec(band=math.nan), "band: must be 1 or more"),
-        ("attempts_max", PolicySpec(attempts_max=7), "retry.attempts_max: must be 1 to 6"),
+        ("attempts_max", PolicySpec(attempts_max=7), "attempts_max: must be 1 to 6"),
         ("allowed_regions", PolicySpec(allowed_regions=("FR",)), "allowed_regions.0: must be"),
     ],
 )

@@ -1,7 +1,8 @@
 """A cloud vendor for processes under test: the mock vendor of `tests/world` on a thread and loop of its own.
 
 What it does follows from the last thing the user says: `slow` sends one word and goes on when told, `hang` sends
-one word and never ends, `fail` is a 500, `refuse` a 400; everything else is answered at once.
+one word and never ends, `later` is answered whole when told, `fail` is a 500, `refuse` a 400; everything else is
+answered at once.
 """
 
 import asyncio
@@ -69,6 +70,8 @@ def _script(request: SeenRequest) -> Sequence[Step]:
         return status(500)
     if said == "refuse":
         return status(400)
+    if said == "later":
+        return (wait(GO_ON), *answer(chat_answer(WORD)))
     if not asked.get("stream"):
         return answer(chat_answer(WORD))
     first = (head(), chunk(role()), chunk(C(WORD)))

@@ -7,10 +7,10 @@ words, anything else is one word at once. A generation is over with its last wor
 
 import asyncio
 import json
-import re
 import sys
 from typing import Any, cast
 
+from tests.world.bare_http import STREAM_END, STREAM_HEAD, Requests, framed, whole
 from tests.world.events import DONE, VENDOR_MODEL, C, F, U, chat_answer, compact, role
 
 HOLD = "hold"
@@ -20,18 +20,16 @@ HOLD_EVERY_S = 1.0
 
 WINDOW_TOKENS = 8192
 
-_LENGTH = re.compile(rb"content-length:\s*(\d+)", re.IGNORECASE)
-_STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 _MODELS = compact(
     {"object": "list", "data": [{"id": VENDOR_MODEL, "object": "model", "max_model_len": WINDOW_TOKENS}]}
 )
 
 
 class Counts:
-    """Generations: running now, the most at once ever, and all that were begun."""
+    """Generations: running now, the most at once ever, all that were begun, and those that came to their end."""
 
     def __init__(self) -> None:
-        self.running = self.most = self.begun = 0
+        self.running = self.most = self.begun = self.whole = 0
 
     def begin(self) -> None:
         """Count one more."""
@@ -57,7 +55,7 @@ class Generation:
         self._began_at = self._loop.time()
         self.over = False
         counts.begin()
-        transport.write(_STREAM + _framed(role()))
+        transport.write(STREAM_HEAD + framed(role()))
         self._timer: asyncio.Handle = self._loop.call_soon(self._say)
 
     def stop(self) -> None:
@@ -70,16 +68,13 @@ class Generation:
     def _say(self) -> None:
         if self._said == self._words:
             self.stop()  # first, since whoever reads the end may ask for the slot at once
+            self._counts.whole += 1
             last = F("stop") + U(3, self._said) + DONE
-            self._transport.write(_framed(last) + b"0\r\n\r\n")
+            self._transport.write(framed(last) + STREAM_END)
             return
         self._said += 1
-        self._transport.write(_framed(C(" word")))
+        self._transport.write(framed(C(" word")))
         self._timer = self._loop.call_at(self._began_at + self._said * self._every_s, self._say)
-
-
-def _framed(data: bytes) -> bytes:
-    return b"%x\r\n%b\r\n" % (len(data), data)
 
 
 class Connection(asyncio.Protocol):
@@ -90,7 +85,7 @@ class Connection(asyncio.Protocol):
     def __init__(self, counts: Counts, every_s: float) -> None:
         self._counts = counts
         self._every_s = every_s
-        self._held = b""
+        self._requests = Requests()
         self._generation: Generation | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -105,17 +100,8 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Answer each complete request."""
-        self._held += data
-        while True:
-            head, found, rest = self._held.partition(b"\r\n\r\n")
-            if not found:
-                return
-            length = _LENGTH.search(head)
-            size = int(length[1]) if length else 0
-            if len(rest) < size:
-                return
-            self._held = rest[size:]
-            self._answer(head.split(b" ", 2)[1], rest[:size])
+        for head, body in self._requests.fed(data):
+            self._answer(head.split(b" ", 2)[1], body)
 
     def _answer(self, path: bytes, body: bytes) -> None:
         match path:
@@ -140,8 +126,7 @@ class Connection(asyncio.Protocol):
             self._generation = Generation(self.transport, self._counts, words, self._every_s)
 
     def _json(self, body: bytes) -> None:
-        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
-        self.transport.write(head + body)
+        self.transport.write(whole(body))
 
 
 async def main(words_per_s: float) -> None:

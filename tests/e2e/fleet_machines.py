@@ -18,11 +18,12 @@ LOOPBACK = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Generations of one engine: now, the most at once ever, and all that were begun."""
+    """Generations of one engine: now, the most at once ever, all that were begun, those that came to their end."""
 
     running: int
     most: int
     begun: int
+    whole: int
 
 
 class Machine:

@@ -12,7 +12,9 @@ import redis
 
 from ktms.adapters.embedded.valkey_server import EmbeddedValkey
 from ktms.adapters.redis import keys
+from ktms.adapters.redis.quota_words import unpack_counters
 from ktms.adapters.system.entropy import SystemEntropy
+from ktms.domain.access.quota_counters import Counters
 from ktms.domain.ids import ModelName, NodeName
 from tests.e2e.ports import any_port
 
@@ -96,6 +98,15 @@ class FleetStore:
             node: {member.decode(): (score - now_ms) / 1000 for member, score in members}
             for node, members in zip(nodes, found, strict=True)
         }
+
+    def counted(self, account: str) -> Counters | None:
+        """What it counts of a key or team (`key:<id>`, `tenant:<name>`); None where it knows nothing."""
+        packed = self._client.get(keys.account_key(account))
+        return unpack_counters(packed) if isinstance(packed, bytes) else None
+
+    def forget(self) -> None:
+        """Lose all that it holds, with every connection open."""
+        self._client.flushall()
 
     def waiters(self, model: str) -> int:
         """How many wait for a model."""

@@ -79,9 +79,9 @@ class Stream:
 
 
 @contextmanager
-def streaming(url: str, key: str, body: Mapping[str, object]) -> Iterator[Stream]:
+def streaming(url: str, key: str, body: Mapping[str, object], **headers: str) -> Iterator[Stream]:
     """Ask for a streamed chat; the connection ends with the block."""
-    with _sent(url, CHAT, key, {"stream": True, **body}, PATIENCE_S) as answer:
+    with _sent(url, CHAT, key, {"stream": True, **body}, PATIENCE_S, headers) as answer:
         yield Stream(answer)
 
 
@@ -97,11 +97,13 @@ def data_of(events: list[str]) -> list[Any]:
 
 
 @contextmanager
-def _sent(url: str, path: str, key: str | None, body: object, within_s: float) -> Iterator[HTTPResponse]:
+def _sent(
+    url: str, path: str, key: str | None, body: object, within_s: float, more: Mapping[str, str] | None = None
+) -> Iterator[HTTPResponse]:
     place = urlsplit(url)
     assert place.hostname
     connection = HTTPConnection(place.hostname, place.port, timeout=within_s)
-    headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+    headers = {**(more or {}), **({} if key is None else {"Authorization": f"Bearer {key}"})}
     try:
         if body is None:
             connection.request("GET", path, headers=headers)

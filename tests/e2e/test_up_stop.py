@@ -94,6 +94,7 @@ def test_ctrl_c_in_a_terminal_ends_it_without_a_traceback(home: Home) -> None:
                 os.kill(pid, signal.SIGINT)
         done = started.program.ended()
         assert (done.code, done.lines) == (0, [])
+        assert done.out.endswith("\nstopped\n")
 
 
 def test_a_stop_leaves_no_process(home: Home) -> None:

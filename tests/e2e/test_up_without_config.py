@@ -133,6 +133,39 @@ def test_the_second_start_takes_less_than_three_seconds(story: Story, new_home: 
         assert seconds[1] < SECOND_START_S
 
 
+CLOUD_ALONE = "version: 1\nvendors:\n  - {name: c, kind: openai, base_url: 'https://c.example/v1'}\n"
+
+
+@pytest.fixture(scope="module")
+def declared(story: Story, new_home: NewHome, quiet: int) -> tuple[Up, str, Up]:
+    """A user whose second start has a file, with its nodes, and whose third has none; after `story`."""
+    home, port = new_home(), str(any_port())
+    config = home.folder / "gateway.yaml"
+    config.write_text(CLOUD_ALONE + "models:\n  - {name: house, targets: [{vendor: local, model: x}]}\n")
+    with up(home, "--port", port, name="first"):
+        pass
+    with up(home, "--port", port, "--config", config, name="second") as second:
+        nodes = second.ktms("admin", "nodes", "list").out
+    with up(home, "--port", port, name="third") as third:
+        return second, nodes, third
+
+
+def test_a_file_switches_the_demo_node_of_an_earlier_start_off(declared: tuple[Up, str, Up]) -> None:
+    second, nodes, _ = declared
+    assert [line.split()[1] for line in nodes.splitlines()[1:]] == ["off"]
+    assert "ktms-demo" not in second.banner
+
+
+def test_what_is_probably_not_meant_in_a_file_is_said_at_the_start(declared: tuple[Up, str, Up]) -> None:
+    assert "warning     model house: no enabled node serves x yet" in declared[0].banner
+
+
+def test_a_start_without_a_file_says_that_an_earlier_one_is_in_force(declared: tuple[Up, str, Up]) -> None:
+    third = declared[2]
+    assert "config      as stored by an earlier --config or apply" in third.banner
+    assert "demo" not in third.banner
+
+
 @dataclass(frozen=True)
 class Change:
     """A user whose first start found a llama.cpp that was gone at the second; `second` runs."""

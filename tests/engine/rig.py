@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
+from ktms.adapters.memory.answer_cache import MemoryAnswerCache
 from ktms.adapters.memory.catalogue_store import MemoryCatalogueStore
 from ktms.adapters.memory.change_feed import MemoryChangeFeed
 from ktms.adapters.memory.client import MemoryClient
@@ -22,9 +23,12 @@ from ktms.adapters.memory.fleet_store import MemoryFleetStore
 from ktms.adapters.memory.key_store import MemoryKeyStore
 from ktms.adapters.memory.lease_store import MemoryLeaseStore
 from ktms.adapters.memory.ledger import MemoryLedger
+from ktms.adapters.memory.quota_store import MemoryQuotaStore
+from ktms.adapters.memory.repeats import MemoryRepeats
 from ktms.adapters.memory.store import MemoryStore
 from ktms.adapters.memory.telemetry import MemoryTelemetry
 from ktms.adapters.memory.upstream import Head, MemoryUpstream, Script, State
+from ktms.adapters.memory.usage_spool import MemoryUsageSpool
 from ktms.api.status_table import status_of
 from ktms.dialects.openai_chat.request import read_request
 from ktms.domain.access.actor import Actor, Role
@@ -51,7 +55,9 @@ from ktms.domain.placement import Placement
 from ktms.domain.routing.compile import compile_snapshot
 from ktms.domain.snapshot import CloudTarget, Model, Snapshot
 from ktms.engine.admit import Admission
+from ktms.engine.answer_cache import CachedAnswers, CacheMeans
 from ktms.engine.attempt import Attempts
+from ktms.engine.budget import Budget, BudgetMeans
 from ktms.engine.call import Call, Headers, Result
 from ktms.engine.condition import Condition
 from ktms.engine.current import Current
@@ -61,8 +67,10 @@ from ktms.engine.ids import Identities
 from ktms.engine.loads import Loads
 from ktms.engine.look import Looks
 from ktms.engine.node_walk import Machines
+from ktms.engine.outbox import Outbox
 from ktms.engine.place import Placer
 from ktms.engine.probe import Prober
+from ktms.engine.repeats import KeyedCalls, RepeatMeans
 from ktms.engine.settings import EngineSettings
 from ktms.engine.settle import Bookkeeper
 from ktms.engine.sweep import Sweeper
@@ -164,7 +172,11 @@ class Rig:
     clock: LoopClock = field(default_factory=LoopClock)
     entropy: SeededEntropy = field(default_factory=lambda: SeededEntropy("rig"))
     telemetry: MemoryTelemetry = field(default_factory=MemoryTelemetry)
-    ledger: MemoryLedger = field(default_factory=MemoryLedger)
+    ledger: MemoryUsageSpool = field(default_factory=MemoryUsageSpool)
+    reports: MemoryLedger = field(default_factory=MemoryLedger)
+    quotas: MemoryQuotaStore = field(default_factory=MemoryQuotaStore)
+    answers: MemoryAnswerCache = field(default_factory=MemoryAnswerCache)
+    repeats: MemoryRepeats | None = None
     fleet_store: MemoryFleetStore = field(default_factory=lambda: MemoryFleetStore(LoopClock()))
     slots: MemoryReplica = field(default_factory=MemoryLeaseStore)
     store: MemoryStore = field(default_factory=MemoryStore)
@@ -176,6 +188,7 @@ class Rig:
         self.upstream = MemoryUpstream(self._script)
         self._scripts: dict[str, deque[Script]] = {}
         self._pages: dict[str, Script] = {}
+        self._metrics: dict[str, Script] = {}
         self.identities = Identities(self.clock, self.entropy)
         self.drain = Drain()
         self.condition = Condition(self.clock, self.telemetry)
@@ -183,11 +196,16 @@ class Rig:
             self.keys or MemoryKeyStore(self.store), self.clock, self.telemetry, self.settings
         )
         self.books = Bookkeeper(
-            ledger=self.ledger,
+            outbox=Outbox(self.reports, self.ledger, self.entropy, self.telemetry),
             telemetry=self.telemetry,
             clock=self.clock,
             identities=self.identities,
             status_of=status_of,
+        )
+        self.budget = Budget(
+            BudgetMeans(
+                self.quotas, self.reports, self.clock, self.telemetry, dollars_closed=self.settings.dollars_closed
+            )
         )
         self.machines = Machines(
             clock=self.clock,
@@ -206,6 +224,14 @@ class Rig:
             machines=self.machines,
             telemetry=self.telemetry,
         )
+        self._make_works()
+        self.placer = Placer(0)
+        self._make_repeats()
+        self.catalogue_store = MemoryCatalogueStore(self.store)
+        self.feed = MemoryChangeFeed(self.store)
+        self.config = MemoryConfigStore(self.store, self.entropy)
+
+    def _make_works(self) -> None:
         self.sweeper = Sweeper(
             board=self.slots,
             fleet=self.machines.fleet,
@@ -215,10 +241,13 @@ class Rig:
             telemetry=self.telemetry,
         )
         self.prober = Prober(self.machines, self.slots, Looks(self.upstream))
-        self.placer = Placer(0)
-        self.catalogue_store = MemoryCatalogueStore(self.store)
-        self.feed = MemoryChangeFeed(self.store)
-        self.config = MemoryConfigStore(self.store, self.entropy)
+
+    def _make_repeats(self) -> None:
+        self.cached = CachedAnswers(
+            CacheMeans(self.answers, self.books, self.budget, self.clock, self.entropy, self.telemetry)
+        )
+        self.repeats = self.repeats or MemoryRepeats(self.store, self.clock)
+        self.keyed = KeyedCalls(RepeatMeans(self.repeats, self.slots, self.clock, self.telemetry, 720.0))
 
     async def start(self) -> None:
         """Apply the catalogue and put its snapshot in force."""
@@ -229,9 +258,12 @@ class Rig:
             Parts(
                 admission=self.admission,
                 books=self.books,
+                budget=self.budget,
+                cached=self.cached,
                 clock=self.clock,
                 current=self.current,
                 drain=self.drain,
+                keyed=self.keyed,
                 means=self.means,
                 placer=self.placer,
                 settings=self.settings,
@@ -243,7 +275,7 @@ class Rig:
         """Start another replica: the same machines and store of leases, all else its own."""
         replica = MemoryReplica(self.fleet_store, name)
         other = Rig(self.settings, self.catalogue, entropy=SeededEntropy(name), slots=replica)
-        other._scripts, other._pages = self._scripts, self._pages
+        other._scripts, other._pages, other._metrics = self._scripts, self._pages, self._metrics
         await other.start()
         return other
 
@@ -269,8 +301,14 @@ class Rig:
         """Tell what a node answers when it is looked at; unless told, that it has its model."""
         self._pages[node] = page
 
+    def tells(self, node: str, metrics: Script) -> None:
+        """Tell what a node answers when its metrics are read; unless told, that it has none."""
+        self._metrics[node] = metrics
+
     def _script(self, request: UpstreamRequest) -> Script:
         target = HOSTS[request.origin.host]
+        if request.prologue.path.endswith("/metrics"):
+            return self._metrics.get(target, refusal(404))
         if request.prologue.method == "GET":
             return self._pages.get(target, listing(NODE_MODEL))
         assert target in self._scripts, f"nobody said what {target} answers"

@@ -359,3 +359,12 @@ async def test_completions_and_embeddings_are_asked_on_their_own_paths(rig: Rig)
 async def test_a_last_event_without_its_blank_line_ends_a_stream_well(rig: Rig) -> None:
     shot, client = await ask_stream(rig, (Head(200, EVENTS), C("a"), F("stop").rstrip(b"\n")))
     assert (shot.status, client.body.endswith(DONE)) == (AttemptStatus.OK, True)
+
+
+@pytest.mark.parametrize("choices", [[], None])
+async def test_an_answer_without_a_choice_is_none(rig: Rig, choices: list[object] | None) -> None:
+    rig.says("alpha", whole("hello", choices=choices))
+    rig.says("beta", whole("hello"))
+    result = await rig.handle(rig.call())
+    assert isinstance(result, Whole)
+    assert dict(result.headers)["X-KTMS-Attempts"] == "alpha:malformed, beta:ok"

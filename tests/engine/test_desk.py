@@ -2,12 +2,12 @@ from math import inf
 
 import pytest
 
-from ktms.domain.capacity.seat import NodeState, Seat
+from ktms.domain.capacity.seat import Health, NodeState, Seat
 from ktms.domain.capacity.selection import Selector
 from ktms.domain.capacity.wait_forecast import HOLDING_UNKNOWN_S, PROGRESS_SLOTS_MAX
 from ktms.domain.catalogue import Selection
 from ktms.domain.ids import LeaseId, ModelName, VendorModel
-from ktms.engine.desk import Desk
+from ktms.engine.desk import Desk, tell_who_shares
 from tests.engine.machines import machine, machines
 from tests.engine.rig import NODE_MODEL, snapshot
 
@@ -37,6 +37,42 @@ def test_waiters_of_other_replicas_stand_ahead_too() -> None:
     made = known(desk(4), 8.0)
     made.elsewhere = 5
     assert made.forecast_s(NOW, ahead=2, slots=4) == 8 * 8.0 / 4
+
+
+def test_who_waits_for_another_model_of_the_same_nodes_stands_ahead_too() -> None:
+    made, other = known(desk(1), 8.0), desk(1)
+    tell_who_shares((made, other))
+    other.elsewhere = 2
+    assert made.forecast_s(NOW, ahead=0, slots=1) == 3 * 8.0
+
+
+def test_who_waits_for_a_model_elsewhere_is_counted_once_whatever_its_desks() -> None:
+    made, other = known(desk(1), 8.0), desk(1)
+    tell_who_shares((made, other))
+    made.elsewhere = other.elsewhere = 2
+    assert made.forecast_s(NOW, ahead=0, slots=1) == 3 * 8.0
+
+
+def test_who_waits_for_other_nodes_does_not_stand_ahead() -> None:
+    made, other = known(desk(1), 8.0), desk(1, 1)
+    tell_who_shares((made, other))
+    other.elsewhere = 2
+    assert made.forecast_s(NOW, ahead=0, slots=1) == 8.0
+
+
+def test_the_progress_of_our_leases_for_another_model_of_the_same_nodes_is_known() -> None:
+    made, other = known(desk(1), 8.0), desk(1)
+    tell_who_shares((made, other))
+    other.since = {LeaseId("ours"): NOW - 7}
+    assert made.forecast_s(NOW, ahead=0, slots=1) == 1.0
+
+
+def test_the_status_counts_who_waits_here_for_the_same_slots() -> None:
+    made, other = known(desk(2, busy=2), 8.0), desk(2)
+    tell_who_shares((made, other))
+    made.here, other.here = 1, 2
+    status = made.status(NOW)
+    assert (status.waiting, status.forecast_s) == (1, 4 * 8.0 / 2)
 
 
 def test_without_samples_a_holding_time_is_assumed() -> None:
@@ -98,6 +134,12 @@ def test_the_status_of_a_full_desk_is_what_one_more_would_wait() -> None:
 def test_slots_of_a_node_that_drains_are_none() -> None:
     made = desk(2)
     made.seats[0].state.draining = True
+    assert (made.status(NOW).slots, made.status(NOW).forecast_s) == (0, None)
+
+
+def test_slots_of_a_node_that_is_down_are_none() -> None:
+    made = desk(2)
+    made.seats[0].state.health = Health.DOWN
     assert (made.status(NOW).slots, made.status(NOW).forecast_s) == (0, None)
 
 

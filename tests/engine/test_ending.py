@@ -1,8 +1,25 @@
+from typing import Any
+
+import pytest
+
 from ktms.domain.errors import ErrorCode, Problem, problem
-from ktms.engine.ending import Story, ended
+from ktms.domain.ids import ModelName
+from ktms.domain.placement import Placement
+from ktms.domain.routing.choose import Decision
+from ktms.engine.ending import Story, ended, nowhere
+from tests.engine.rig import snapshot as compiled
 
 REFUSED = problem(ErrorCode.UPSTREAM_ERROR, "openai refused the connection")
+NO_NODE, NO_TARGET = ErrorCode.NO_NODE_AVAILABLE, ErrorCode.NO_TARGET_AVAILABLE
 LIMITED = problem(ErrorCode.RATE_LIMIT_EXCEEDED, "slow down", retry_after_s=7)
+
+
+def decided(name: str, placement: Placement) -> Decision:
+    snapshot = compiled()
+    models = [model for model in snapshot.models if model.name == name]
+    facts: dict[str, Any] = {"tier": None, "regions": None, "interactive": False, "cache": None}
+    chain = None if models else ModelName(name)
+    return Decision(tuple(models) or snapshot.models, chain, placement, **facts)
 
 
 def story_of(*causes: Problem) -> Story:
@@ -43,12 +60,30 @@ def test_full_nodes_without_a_cloud_are_told_as_such() -> None:
     assert end.retry_after_s
 
 
-def test_no_target_at_all_is_said_plainly() -> None:
+@pytest.mark.parametrize(
+    ("name", "placement", "code", "message"),
+    [
+        ("nowhere", Placement.NODES_FIRST, NO_NODE, "Model 'nowhere' has no enabled node and no vendor."),
+        (
+            "nowhere",
+            Placement.NODES_ONLY,
+            NO_NODE,
+            "Model 'nowhere' has no enabled node, and the call is nodes_only.",
+        ),
+        ("homely", Placement.CLOUD_ONLY, NO_TARGET, "Model 'homely' has no vendor, and the call is cloud_only."),
+        ("auto", Placement.CLOUD_ONLY, NO_TARGET, "Chain 'auto' has no vendor, and the call is cloud_only."),
+    ],
+)
+def test_an_empty_plan_names_what_is_missing(
+    name: str, placement: Placement, code: ErrorCode, message: str
+) -> None:
+    end = nowhere(decided(name, placement), for_nodes=code is NO_NODE)
+    assert (end.code, end.message) == (code, message)
+
+
+def test_a_call_whose_time_is_up_at_once_is_told_so() -> None:
     end = ended(Story(), told="", local_only=False, nodes_unknown=False, soonest_s=0)
-    assert (end.code, end.message) == (
-        ErrorCode.NO_TARGET_AVAILABLE,
-        "No target is configured for this call.",
-    )
+    assert (end.code, end.message) == (ErrorCode.NO_TARGET_AVAILABLE, "No target could be asked in time.")
 
 
 def test_a_wait_told_is_at_least_a_second() -> None:

@@ -2,51 +2,21 @@ from dataclasses import replace
 
 import pytest
 
-from ktms.adapters.memory.clock import ManualClock
-from ktms.adapters.memory.telemetry import MemoryTelemetry
-from ktms.domain.capacity.node_health import FAILURES_MAX, MISSES_MAX, Evidence
-from ktms.domain.capacity.node_report import Look, ModelReport, NodeReport
+from ktms.domain.capacity.node_health import FAILURES_MAX, Evidence
+from ktms.domain.capacity.node_report import Look, NodeReport
 from ktms.domain.capacity.seat import Health
 from ktms.domain.capacity.speed import SpeedSample
 from ktms.domain.catalogue import Catalogue, ModelSpec, PolicySpec, TargetSpec
-from ktms.domain.ids import LeaseId, ModelName, NodeName, VendorModel
-from ktms.engine.fleet import SAME_LOOK_S, Fleet
-from ktms.ports.fleet_board import BoardView, Seen
+from ktms.domain.ids import LeaseId, ModelName
+from ktms.domain.joined_node import leaving
+from ktms.engine.lately import KEPT_S
 from ktms.ports.lease_store import Lease, SlotWish
 from ktms.ports.telemetry import Gauge
+from tests.engine.fleet_yard import PAIR, Yard
 from tests.engine.machines import ONE, TWO, desk_of, machine, machines, seat_of
 from tests.engine.rig import NODE_MODEL, snapshot
 
-MODEL = VendorModel(NODE_MODEL)
 SAMPLE = SpeedSample(20.0, 500.0, 1)
-PAIR = machines(machine("mac-1", slots=2), machine("mac-2", window=8192))
-
-
-class Yard:
-    """A fleet on a clock that stands still."""
-
-    def __init__(self, catalogue: Catalogue = PAIR) -> None:
-        self.clock = ManualClock()
-        self.telemetry = MemoryTelemetry()
-        self.fleet = Fleet(self.clock, self.telemetry, 0)
-        self.follow(catalogue)
-
-    def follow(self, catalogue: Catalogue, version: int = 1) -> None:
-        self.fleet.sync(snapshot(catalogue, version))
-
-    def health(self, node: NodeName = ONE) -> Health:
-        state = self.fleet.state(node)
-        assert state is not None
-        return state.health
-
-    def tell(self, report: NodeReport, age_s: float = 0.0) -> None:
-        self.fleet.apply(BoardView(seen=(Seen(report, age_s),)))
-
-    def tell_models(self, node: NodeName = ONE, **facts: object) -> None:
-        """Tell of a look at one node; time has passed since the last one."""
-        self.clock.advance(5)
-        report = ModelReport(**facts)  # type: ignore[arg-type]  # members by name
-        self.tell(NodeReport(node, Look.ANSWERED, models={MODEL: report}))
 
 
 @pytest.fixture
@@ -123,12 +93,115 @@ def test_slots_declared_anew_are_believed_again(yard: Yard) -> None:
     assert state.slots == 4
 
 
-def test_a_node_that_left_is_forgotten(yard: Yard) -> None:
+@pytest.mark.parametrize("away_s", [0, KEPT_S - 1])
+def test_what_is_known_of_a_node_that_left_is_known_when_it_comes_back(yard: Yard, away_s: float) -> None:
+    seat = seat_of(yard.fleet, "mac-1")
     yard.fleet.note(ONE, Evidence.CUT)
+    yard.fleet.measured(seat, SAMPLE)
+    yard.fleet.shrink_window(seat, 100)
+    seat.cold = True
     yard.follow(machines(PAIR.nodes[1]), 2)
     assert yard.fleet.state(ONE) is None
+    yard.clock.advance(away_s)
+    yard.follow(PAIR, 3)
+    again = seat_of(yard.fleet, "mac-1")
+    assert yard.health() is Health.SUSPECT
+    assert (again.window, again.cold, yard.fleet.meter(again).samples) == (100, True, 1)
+
+
+def test_a_node_that_comes_back_ill_is_asked_for_a_token_at_once(yard: Yard) -> None:
+    for _ in range(FAILURES_MAX):
+        yard.fleet.note(ONE, Evidence.CUT)
+    yard.fleet.health(ONE).token_asked(yard.clock.monotonic())
+    yard.follow(machines(PAIR.nodes[1]), 2)
+    yard.follow(PAIR, 3)
+    assert yard.health() is Health.DOWN
+    assert yard.fleet.health(ONE).wants_token(yard.clock.monotonic())
+
+
+def test_a_node_that_was_away_for_long_comes_back_as_a_stranger(yard: Yard) -> None:
+    yard.fleet.note(ONE, Evidence.CUT)
+    yard.follow(machines(PAIR.nodes[1]), 2)
+    yard.clock.advance(KEPT_S)
     yard.follow(PAIR, 3)
     assert yard.health() is Health.HEALTHY
+
+
+def test_a_node_that_comes_back_at_another_address_is_another_machine(yard: Yard) -> None:
+    seat = seat_of(yard.fleet, "mac-1")
+    yard.fleet.note(ONE, Evidence.CUT)
+    yard.fleet.measured(seat, SAMPLE)
+    yard.follow(machines(PAIR.nodes[1]), 2)
+    moved = replace(PAIR.nodes[0], url="http://10.0.0.5:8000")
+    yard.follow(machines(moved, PAIR.nodes[1]), 3)
+    again = seat_of(yard.fleet, "mac-1")
+    assert (yard.health(), yard.fleet.meter(again).samples) == (Health.HEALTHY, 0)
+
+
+def test_a_model_that_leaves_a_node_for_a_moment_is_known_when_it_is_back(yard: Yard) -> None:
+    yard.fleet.measured(seat_of(yard.fleet, "mac-1"), SAMPLE)
+    seat_of(yard.fleet, "mac-1").cold = True
+    yard.follow(replace(PAIR, nodes=(replace(PAIR.nodes[0], models=()), PAIR.nodes[1])), 2)
+    assert list(yard.fleet.seats_of(ONE)) == []
+    yard.follow(PAIR, 3)
+    again = seat_of(yard.fleet, "mac-1")
+    assert (again.cold, yard.fleet.meter(again).samples) == (True, 1)
+
+
+def test_a_call_that_ends_after_its_node_left_is_not_counted_for_ever(yard: Yard) -> None:
+    desk, lease = desk_of(yard.fleet), Lease(LeaseId("one"), ONE, 2)
+    yard.fleet.began(desk, lease)
+    yard.follow(machines(PAIR.nodes[1]), 2)
+    yard.fleet.ended(desk, lease, draining=False)
+    yard.follow(PAIR, 3)
+    state = yard.fleet.state(ONE)
+    assert state is not None
+    assert state.ours == 0
+
+
+def drains(catalogue: Catalogue = PAIR) -> Catalogue:
+    """Let the first node drain."""
+    return replace(catalogue, nodes=(leaving(catalogue.nodes[0]), *catalogue.nodes[1:]))
+
+
+def test_a_node_that_announced_that_it_drains_is_there_and_takes_nothing(yard: Yard) -> None:
+    yard.fleet.note(ONE, Evidence.CUT)
+    yard.follow(drains(), 2)
+    (one, _) = yard.fleet.status().nodes
+    assert (one.draining, one.health) == (True, "suspect")
+    yard.follow(PAIR, 3)
+    (one, _) = yard.fleet.status().nodes
+    assert (one.draining, one.health) == (False, "suspect")
+
+
+def test_a_look_does_not_take_back_what_a_node_has_announced(yard: Yard) -> None:
+    yard.follow(drains(), 2)
+    yard.tell(NodeReport(ONE, Look.ANSWERED, draining=False))
+    assert yard.fleet.status().nodes[0].draining
+
+
+def test_an_announcement_that_it_drains_no_longer_is_newer_than_the_last_look(yard: Yard) -> None:
+    yard.follow(drains(), 2)
+    yard.tell(NodeReport(ONE, Look.ANSWERED, draining=True))
+    yard.follow(PAIR, 3)
+    assert not yard.fleet.status().nodes[0].draining
+    assert yard.fleet.health(ONE).health is Health.HEALTHY
+
+
+def test_a_new_snapshot_does_not_take_back_what_a_node_says(yard: Yard) -> None:
+    yard.tell(NodeReport(ONE, Look.ANSWERED, draining=True))
+    yard.follow(with_another(), 2)
+    assert yard.fleet.status().nodes[0].draining
+
+
+def test_a_desk_that_is_no_more_has_what_is_left_of_its_nodes(yard: Yard) -> None:
+    desk = desk_of(yard.fleet)
+    fewer = tuple(one for one in PAIR.models if one.name != "homely")
+    yard.follow(replace(PAIR, models=fewer), 2)
+    assert [seat.state.node.name for seat in desk.seats] == ["mac-1", "mac-2"]
+    desk = desk_of(yard.fleet, "mixed")
+    yard.follow(replace(PAIR, models=(), nodes=PAIR.nodes[1:]), 3)
+    assert desk.seats == ()
 
 
 def test_word_of_a_node_that_left_is_no_news(yard: Yard) -> None:
@@ -234,138 +307,6 @@ def test_a_turn_of_health_is_told_once(yard: Yard) -> None:
     assert yard.telemetry.gauges[Gauge.NODE_HEALTH, "mac-1"] == Health.SUSPECT
 
 
-def test_the_board_says_how_busy_nodes_are_and_who_waits_elsewhere(yard: Yard) -> None:
-    desk = desk_of(yard.fleet)
-    desk.here = 2
-    yard.fleet.apply(BoardView({ONE: 2, NodeName("gone"): 7}, {ModelName("homely"): 5}))
-    state = yard.fleet.state(ONE)
-    assert state is not None
-    assert (state.busy, desk.elsewhere) == (2, 3)
-
-
-def test_a_board_that_has_not_heard_of_our_waiters_yet_means_none_elsewhere(yard: Yard) -> None:
-    desk = desk_of(yard.fleet)
-    desk.here = 2
-    yard.fleet.apply(BoardView({}, {ModelName("homely"): 1}))
-    assert desk.elsewhere == 0
-
-
-def test_a_report_counts_once_however_often_it_is_read(yard: Yard) -> None:
-    for age_s in (0.0, 0.2, 0.4):
-        yard.tell(NodeReport(ONE, Look.MISSED), age_s)
-    yard.clock.advance(1)
-    yard.tell(NodeReport(ONE, Look.MISSED), 1 - SAME_LOOK_S / 2)
-    assert yard.health() is Health.HEALTHY
-
-
-def test_a_token_right_after_a_look_is_news(yard: Yard) -> None:
-    seat = seat_of(yard.fleet, ONE)
-    yard.tell(NodeReport(ONE, Look.ANSWERED, models={MODEL: ModelReport(loaded=False)}))
-    assert seat.cold
-    yard.clock.advance(SAME_LOOK_S / 2)
-    yard.tell(NodeReport(ONE, Look.SPOKE, models={MODEL: ModelReport(loaded=True)}))
-    assert not seat.cold
-
-
-def test_slots_that_others_hold_are_told_from_ours(yard: Yard) -> None:
-    state, lease = yard.fleet.state(ONE), Lease(LeaseId("mine"), ONE, 2)
-    assert state is not None
-    yard.fleet.began(desk_of(yard.fleet), lease)
-    for _ in range(2):
-        yard.fleet.apply(BoardView({ONE: 2}))
-    assert len(state.others.since) == 1
-    yard.fleet.ended(desk_of(yard.fleet), lease, draining=False)
-    for _ in range(2):
-        yard.fleet.apply(BoardView({ONE: 1}))
-    assert (state.ours, len(state.others.since)) == (0, 1)
-
-
-def test_looks_missed_in_a_row_take_an_idle_node_down(yard: Yard) -> None:
-    for _ in range(MISSES_MAX):
-        yard.tell(NodeReport(ONE, Look.MISSED))
-        yard.clock.advance(5)
-    assert yard.health() is Health.DOWN
-
-
-def test_n15_a_node_that_is_at_work_may_miss_looks(yard: Yard) -> None:
-    yard.fleet.looked([SlotWish(ONE, 2)], [1])
-    for _ in range(5 * MISSES_MAX):
-        yard.tell(NodeReport(ONE, Look.MISSED))
-        yard.clock.advance(5)
-    assert yard.health() is Health.HEALTHY
-
-
-def test_a_report_of_a_token_heals_and_warms(yard: Yard) -> None:
-    seat = seat_of(yard.fleet, "mac-1")
-    seat.cold = True
-    yard.fleet.note(ONE, Evidence.CUT)
-    yard.tell(NodeReport(ONE, Look.SPOKE, models={MODEL: ModelReport(loaded=True)}))
-    assert (seat.cold, yard.health()) == (False, Health.HEALTHY)
-
-
-@pytest.mark.parametrize(("told", "slots"), [(1, 1), (2, 2), (64, 2)])
-def test_fewer_slots_than_declared_are_believed_more_are_not(yard: Yard, told: int, slots: int) -> None:
-    yard.tell(NodeReport(ONE, Look.ANSWERED, slots=told))
-    state = yard.fleet.state(ONE)
-    assert state is not None
-    assert state.slots == slots
-
-
-@pytest.mark.parametrize(("told", "window"), [(2048, 2048), (8192, 8192), (131_072, 8192), (None, 8192)])
-def test_a_smaller_window_than_declared_is_believed_a_larger_one_is_not(
-    yard: Yard, told: int | None, window: int
-) -> None:
-    yard.tell_models(TWO, window=told)
-    assert seat_of(yard.fleet, "mac-2").window == window
-
-
-def test_a_window_that_was_not_declared_is_the_one_told(yard: Yard) -> None:
-    yard.tell_models(ONE, window=2048)
-    assert seat_of(yard.fleet, "mac-1").window == 2048
-
-
-def test_a_model_that_is_not_loaded_is_cold_until_it_has_spoken(yard: Yard) -> None:
-    yard.tell_models(ONE, loaded=False)
-    assert seat_of(yard.fleet, "mac-1").cold
-    yard.tell_models(ONE, loaded=True)
-    assert seat_of(yard.fleet, "mac-1").cold, "loaded is not yet: has answered since"
-    yard.fleet.speaks(seat_of(yard.fleet, "mac-1"))
-    assert not seat_of(yard.fleet, "mac-1").cold
-
-
-def test_nothing_told_of_a_model_changes_nothing(yard: Yard) -> None:
-    yard.tell_models(TWO)
-    seat = seat_of(yard.fleet, "mac-2")
-    assert (seat.cold, seat.window) == (False, 8192)
-
-
-def test_a_default_tag_may_be_told_or_left_out() -> None:
-    yard = Yard(machines(machine("mac-1", models=("llama",))))
-    assert list(yard.fleet.seats_of(ONE)) == []
-    tagged = ModelSpec("tagged", (TargetSpec("local", "llama"),))
-    yard.follow(replace(PAIR, nodes=(machine("mac-1", models=("llama",)),), models=(tagged,)), 2)
-    yard.tell(NodeReport(ONE, Look.ANSWERED, models={VendorModel("llama:latest"): ModelReport(loaded=False)}))
-    assert seat_of(yard.fleet, "mac-1").cold
-
-
-def test_a_node_that_drains_says_so_and_may_come_back(yard: Yard) -> None:
-    for draining in (True, False):
-        yard.clock.advance(5)
-        yard.tell(NodeReport(ONE, Look.ANSWERED, draining=draining))
-        state = yard.fleet.state(ONE)
-        assert state is not None
-        assert state.draining is draining
-
-
-def test_a_token_says_nothing_about_draining(yard: Yard) -> None:
-    yard.tell(NodeReport(ONE, Look.ANSWERED, draining=True))
-    yard.clock.advance(5)
-    yard.tell(NodeReport(ONE, Look.SPOKE))
-    state = yard.fleet.state(ONE)
-    assert state is not None
-    assert state.draining
-
-
 def test_a_window_is_only_ever_shrunk_and_that_is_told(yard: Yard) -> None:
     seat = seat_of(yard.fleet, "mac-2")
     for window, left in ((4096, 4096), (6000, 4096)):
@@ -397,3 +338,10 @@ def test_the_status_tells_all_there_is_to_know(yard: Yard) -> None:
     assert one.seats[0].decode_tokens_per_s == 20
     queues = {queue.model: queue for queue in status.queues}
     assert (queues[ModelName("homely")].slots, queues[ModelName("homely")].busy) == (3, 1)
+
+
+def test_a_node_that_falls_ill_is_a_warning_and_one_that_is_well_again_is_none(yard: Yard) -> None:
+    yard.fleet.note(ONE, Evidence.CUT)
+    yard.fleet.note(ONE, Evidence.TOKEN)
+    turns = [event for event in yard.telemetry.events if event.name == "node_turned"]
+    assert [(turn.level, turn.facts["health"]) for turn in turns] == [("warning", "suspect"), ("info", "healthy")]

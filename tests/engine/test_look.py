@@ -5,6 +5,7 @@ import pytest
 
 from ktms.adapters.memory.upstream import NOBODY, Fail, Head, MemoryUpstream, Pause, Script, Silence
 from ktms.domain.access.secret import Secret
+from ktms.domain.capacity.engine_metrics import METRICS_MAX_BYTES, EngineLoad
 from ktms.domain.capacity.node_report import Look, ModelReport, NodeReport
 from ktms.domain.capacity.seat import NodeState, Seat
 from ktms.domain.catalogue import EngineKind
@@ -89,10 +90,54 @@ async def test_what_an_agent_says_of_its_engine_is_read() -> None:
     assert report.models == {MODEL: ModelReport(loaded=False, window=4096, tokens_per_s=30.5)}
 
 
+METRICS = b'vllm:num_requests_running{engine="0"} 3\nvllm:num_requests_running{engine="1"} 5\n'
+
+
+async def test_metrics_are_read_at_the_root_of_the_engine_with_the_nodes_token() -> None:
+    looker = Looker((Head(200), METRICS), token=Secret("node-token-0123"))
+    assert await looker.looks.load(looker.node) == EngineLoad(running=8)
+    (request,) = looker.asked
+    assert (request.prologue.method, request.prologue.path) == ("GET", "/metrics")
+    assert {("Authorization", "Bearer node-token-0123"), ("Accept", "text/plain")} <= set(request.prologue.headers)
+    assert request.timers.total_s == LOOK_S
+
+
+@pytest.mark.parametrize("engine", [EngineKind.AGENT, EngineKind.OLLAMA])
+async def test_who_has_no_metrics_is_not_asked_for_them(engine: EngineKind) -> None:
+    looker = Looker((Head(200), METRICS), engine=engine)
+    assert await looker.looks.load(looker.node) is None
+    assert looker.asked == []
+
+
+NO_LOAD: dict[str, Script] = {
+    "nobody": NOBODY,
+    "404": refusal(404),
+    "501": refusal(501),
+    "silence": (Silence(),),
+    "slow": (Pause(LOOK_S + 1), Head(200), METRICS),
+    "cut": (Head(200), METRICS, Fail(FailureKind.CLOSED)),
+    "endless": (Head(200), b"#" * (METRICS_MAX_BYTES + 1)),
+    "another page": listing(NODE_MODEL),
+}
+
+
+@pytest.mark.parametrize("script", NO_LOAD.values(), ids=NO_LOAD)
+async def test_n12_metrics_that_cannot_be_read_say_nothing(script: Script) -> None:
+    looker = Looker(script)
+    assert await looker.looks.load(looker.node) is None
+    assert looker.upstream.open_total == 0
+
+
 async def test_a_node_that_drains_says_so_in_a_header() -> None:
     page = listing(NODE_MODEL, headers=(("X-KTMS-Node-State", "Draining"),))
     assert (await Looker(page).models()).draining
     assert not (await Looker(listing(NODE_MODEL)).models()).draining
+
+
+async def test_a_node_that_refuses_to_be_looked_at_since_it_drains_is_alive() -> None:
+    page = refusal(503, x_ktms_node_state="draining")
+    report = await Looker(page).models()
+    assert (report.look, report.draining) == (Look.ANSWERED, True)
 
 
 @pytest.mark.parametrize(("engine", "window"), [(EngineKind.LLAMACPP, 256), (EngineKind.VLLM, 1024)])
@@ -139,9 +184,19 @@ async def test_n16_a_model_that_cannot_chat_is_asked_to_embed() -> None:
     assert [request.prologue.path for request in looker.asked] == ["/v1/chat/completions", "/v1/embeddings"]
 
 
-@pytest.mark.parametrize("status", [400, 401, 404, 422])
+@pytest.mark.parametrize("status", [400, 404, 422])
 async def test_n16_a_node_that_refuses_a_token_lives(status: int) -> None:
     assert await Looker(refusal(status)).token() == NodeReport(ONE, Look.ANSWERED)
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_node_that_refuses_ours_is_seen_to_bar_us(status: int) -> None:
+    assert await Looker(refusal(status)).token() == NodeReport(ONE, Look.BARS)
+
+
+async def test_a_node_that_lets_us_embed_alone_does_not_bar_us() -> None:
+    looker = Looker(refusal(403), (Head(200, JSON), embedding_answer([[0.1]])))
+    assert (await looker.token()).look is Look.SPOKE
 
 
 NO_TOKEN: dict[str, Script] = {
@@ -187,7 +242,7 @@ async def test_a_list_has_little_time() -> None:
         (whole("H"), None),
         (refusal(500), "The node answered 500."),
         (refusal(401), "The node refused the request with 401."),
-        (NOBODY, "The upstream could not be reached."),
+        (NOBODY, "http://10.0.0.1:8000: as its script says (refused)"),
     ],
 )
 async def test_a_node_that_is_tried_out_says_why_it_does_not_generate(script: Script, reason: str | None) -> None:

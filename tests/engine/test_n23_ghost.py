@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from ktms.adapters.memory.client import MemoryClient
-from ktms.adapters.memory.upstream import NOBODY, Head, Script, Silence
+from ktms.adapters.memory.upstream import NOBODY, Head, Pause, Script, Silence
 from ktms.domain.catalogue import EngineKind
 from ktms.engine.node_walk import LEAVERS_GRACE_S
 from tests.engine.ends import story
@@ -63,9 +63,27 @@ async def test_n23_the_next_call_does_not_wait_behind_a_ghost() -> None:
     await leave(rig, stream_begun=True)
     assert story(await rig.handle(rig.call("mixed"))) == "local/mac-1:busy, alpha:ok"
     rig.shows("mac-1", listing(NODE_MODEL, busy=0, slots=1))
+    await after(0.1)
     await rig.prober.round()
     await rig.sweeper.look()
     assert story(await rig.handle(rig.call("mixed"))) == "local/mac-1:ok"
+
+
+async def test_n23_a_look_that_began_before_a_client_left_frees_nothing() -> None:
+    rig = await replica_of(machines(machine("mac-1", engine=EngineKind.LLAMACPP), machine("mac-2")))
+    rig.says("mac-1", (Head(200, EVENTS), C("a"), Silence()))
+    rig.shows("mac-1", listing(NODE_MODEL, busy=0, slots=1))
+    rig.shows("mac-2", (Pause(1), *listing(NODE_MODEL)))  # the whole round takes as long
+    await after(0.1)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(rig.prober.round())
+        await settle()
+        await leave(rig, stream_begun=True)
+        assert rig.fleet_store.busy(ONE) == 1
+    assert rig.fleet_store.busy(ONE) == 1
+    await after(0.1)
+    await rig.prober.round()
+    assert rig.fleet_store.busy(ONE) == 0
 
 
 async def test_n23_the_slot_of_a_client_that_stalled_drains_too() -> None:

@@ -1,5 +1,6 @@
 """Waiting for machines of ours: in the queue, for a load, and when it is not worth it."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -40,6 +41,35 @@ async def test_a_call_whose_forecast_is_beyond_its_patience_goes_on_at_once() ->
     async with rig.at_work():
         result, took_s = await timed(rig, "mixed")
     assert (story(result), took_s) == ("local/mac-1:busy, alpha:ok", 0)
+
+
+async def test_who_waits_for_another_model_of_the_same_machine_is_in_the_forecast() -> None:
+    rig = await rig_with(holding_s=0.9)
+    taken = await held(rig)
+    async with rig.at_work(), asyncio.TaskGroup() as group:
+        calls = [group.create_task(timed(rig, model)) for model in ("homely", "homely")]
+        await settle()
+        result, took_s = await timed(rig, "mixed")
+        taken[0].release(taken[1])
+        await asyncio.wait(calls)
+    assert (story(result), took_s) == ("local/mac-1:busy, alpha:ok", 0)
+
+
+async def test_a_slot_goes_to_who_has_waited_longest_whatever_the_model() -> None:
+    rig = await rig_with(holding_s=0.9)
+    taken = await held(rig)
+    ended: list[str] = []
+
+    async def call(model: str) -> None:
+        await timed(rig, model)
+        ended.append(model)
+
+    async with rig.at_work(), asyncio.TaskGroup() as group:
+        for model in ("mixed", "homely"):
+            group.create_task(call(model))
+            await after(0.1)
+        taken[0].release(taken[1])
+    assert ended == ["mixed", "homely"]
 
 
 async def test_without_samples_a_slot_is_not_expected_soon() -> None:

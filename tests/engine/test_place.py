@@ -6,6 +6,7 @@ from ktms.domain.access.client_key import ClientKey
 from ktms.domain.errors import CallFailed, ErrorCode
 from ktms.domain.placement import Placement
 from ktms.domain.routing.plan import CloudStep, LocalStep
+from ktms.domain.routing.unknown_name import NAME_SHOWN_MAX
 from ktms.domain.snapshot import Snapshot
 from ktms.engine import place as module
 from ktms.engine.call import Call
@@ -52,7 +53,7 @@ async def test_an_unknown_model_is_not_found_and_its_name_is_cut(rig: Rig, place
         place(placer, rig.call("x" * 400))
     problem = refused.value.problem
     assert (problem.code, problem.param) == (ErrorCode.MODEL_NOT_FOUND, "model")
-    assert len(problem.message) < 150
+    assert len(problem.message) < NAME_SHOWN_MAX + 100
 
 
 async def test_a_model_closed_to_the_key_is_refused(rig: Rig, placer: Placer) -> None:

@@ -13,6 +13,7 @@ from ktms.domain.capacity.node_health import (
 )
 from ktms.domain.capacity.node_report import Look, NodeReport
 from ktms.domain.capacity.seat import Health
+from ktms.domain.catalogue import EngineKind
 from ktms.engine.probe import DUTY_S, PROBE_EVERY_S, PROBING
 from ktms.ports.lease_store import LeaseStoreAway, SlotWish
 from ktms.ports.telemetry import Dependency
@@ -223,6 +224,7 @@ async def test_a_node_seen_idle_gives_its_draining_slots_back() -> None:
     grant = await watch.rig.slots.take((SlotWish(ONE, 1),), watch.rig.identities.lease())
     assert grant.lease is not None
     watch.rig.slots.release(grant.lease, drain_s=10)
+    await after(0.1)
     watch.rig.shows("mac-1", listing(NODE_MODEL, busy=1, slots=1))
     await watch.rig.prober.round()
     assert watch.rig.fleet_store.busy(ONE) == 1
@@ -267,7 +269,32 @@ async def test_n04_a_node_that_all_replicas_see_down_is_asked_by_one_at_a_time()
     for watch in (one, two):
         watch.ail(count=FAILURES_MAX)
     async with one.rig.at_work(), two.rig.at_work():
+        asked_at_once = 0
         for _ in range(60):
             await after(10)
-            open_now = one.rig.upstream.open_total + two.rig.upstream.open_total
-            assert open_now <= 1
+            asked_at_once = max(asked_at_once, one.rig.upstream.open_total + two.rig.upstream.open_total)
+        assert asked_at_once == 1
+
+
+async def lists(watch: Watch, *names: str) -> int:
+    """Have a llama.cpp list these models in one round; gives how often the log says that it differs, in all."""
+    watch.rig.shows("mac-1", listing(*names) if names else NOBODY)
+    await watch.rig.prober.round()
+    return sum(event.name == "node_model_differs" for event in watch.rig.telemetry.events)
+
+
+async def test_a_llama_cpp_that_lists_another_model_is_told_once_until_it_lists_the_right_one() -> None:
+    watch = await watch_of(catalogue=machines(machine("mac-1", engine=EngineKind.LLAMACPP)))
+    assert await lists(watch, NODE_MODEL) == 0
+    assert await lists(watch, "another") == 1
+    assert await lists(watch) == 1
+    assert await lists(watch, "another") == 1
+    assert await lists(watch, NODE_MODEL) == 1
+    assert await lists(watch, "a", "b", "c", "d") == 2
+    facts = watch.rig.telemetry.events[-1].facts
+    assert (facts["declared"], facts["listed"]) == (NODE_MODEL, "a, b, c")
+
+
+async def test_an_engine_that_refuses_other_names_is_not_told_to_differ() -> None:
+    watch = await watch_of("mac-1")
+    assert await lists(watch, "another") == 0

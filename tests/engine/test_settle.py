@@ -1,4 +1,5 @@
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
@@ -6,9 +7,11 @@ from hypothesis import strategies as st
 
 from ktms.domain.access.usage_event import AttemptStatus, UsageEvent
 from ktms.domain.call import CallFacts, Route
+from ktms.domain.catalogue import PriceSpec
 from ktms.domain.conversation.usage import NO_USAGE, Usage
 from ktms.domain.errors import ErrorCode, problem
-from ktms.domain.ids import RequestId
+from ktms.domain.ids import LOCAL, RequestId, VendorModel
+from ktms.domain.price_compile import price_table
 from ktms.engine.call import Failed, Result, Streamed, Whole
 from ktms.engine.settle import CLIENT_LEFT, estimate, usage_of
 from ktms.engine.shot import Shot
@@ -43,6 +46,23 @@ def test_what_the_vendor_told_is_taken() -> None:
     told = Usage(5, 6)
     for status in AttemptStatus:
         assert usage_of(Shot(0, told=told, status=status, visible_events=9), FACTS) is told
+
+
+@pytest.mark.parametrize("status", AttemptStatus)
+def test_a_stream_that_showed_something_and_tells_of_no_completion_has_it_estimated(status: AttemptStatus) -> None:
+    told = Usage(1000, 0, cached_tokens=900)
+    usage = usage_of(Shot(0, told=told, status=status, visible_events=9), FACTS)
+    assert usage == Usage(1000, 9, cached_tokens=900, estimated=True)
+
+
+def test_a_stream_whose_counts_are_all_zero_has_told_nothing() -> None:
+    shot = Shot(0, told=Usage(), status=AttemptStatus.OK, visible_events=9)
+    assert usage_of(shot, FACTS) == Usage(2100, 9, estimated=True)
+
+
+def test_an_answer_without_text_may_have_no_completion() -> None:
+    told = Usage(7, 0)
+    assert usage_of(Shot(0, told=told, status=AttemptStatus.OK), FACTS) is told
 
 
 @pytest.mark.parametrize("status", [AttemptStatus.FAILED, AttemptStatus.REFUSED])
@@ -96,6 +116,69 @@ async def test_an_attempt_whose_client_left_is_told_as_such(rig: Rig) -> None:
     trail = await placed(rig)
     await booked(rig, Shot(1000, status=AttemptStatus.CANCELLED), trail)
     assert trail.story() == "alpha:cancelled"
+
+
+PRICED = price_table(
+    [
+        PriceSpec("alpha", "gpt", Decimal("0.15"), Decimal("0.075"), output=Decimal("0.60")),
+        PriceSpec("local", "homely", Decimal("0.01")),
+    ]
+)
+
+
+async def test_an_event_says_what_its_attempt_cost(rig: Rig) -> None:
+    trail = await placed(rig)
+    trail.prices = PRICED
+    told = Usage(1000, 10, cached_tokens=900)
+    event = await booked(rig, Shot(1000, told=told, status=AttemptStatus.OK), trail)
+    picos = 100 * 150_000 + 900 * 75_000 + 10 * 600_000
+    assert (event.cost_picos, event.cloud_picos, event.priced) == (picos, picos, True)
+
+
+async def test_an_attempt_on_a_node_says_what_the_cloud_would_have_cost(rig: Rig) -> None:
+    trail = await placed(rig, model="mixed")
+    trail.prices = PRICED
+    model, step = cloud(rig.current.snapshot or pytest.fail("there is one"))
+    target = rig.placer._targets.cloud(step, model, None, Route.CHAT, FACTS)
+    at_home = replace(target, vendor=LOCAL, vendor_model=VendorModel("homely"))
+    rig.books.attempt(trail, at_home, Shot(1000, told=Usage(1000, 10), status=AttemptStatus.OK), 1002)
+    event = rig.ledger.events[-1]
+    assert (event.cost_picos, event.cloud_picos) == (1000 * 10_000, 1000 * 150_000 + 10 * 600_000)
+
+
+async def test_an_attempt_at_an_unpriced_target_costs_nothing_and_says_so(rig: Rig) -> None:
+    event = await booked(rig, Shot(1000, told=Usage(1000, 10), status=AttemptStatus.OK))
+    assert (event.cost_picos, event.cloud_picos, event.priced) == (0, None, False)
+
+
+async def test_the_price_is_that_of_the_moment_the_attempt_began(rig: Rig) -> None:
+    now = int(rig.clock.wall())
+    prices = [PriceSpec("alpha", "gpt", Decimal(price), valid_from=at_s) for price, at_s in ((1, 0), (2, now))]
+    trail = await placed(rig)
+    trail.prices = price_table(prices)
+    told = Shot(1000, told=Usage(1, 0), status=AttemptStatus.OK)
+    assert (await booked(rig, told, trail, ended_at=1000.0)).cost_picos == 2_000_000
+    assert (await booked(rig, told, trail, ended_at=1002.0)).cost_picos == 1_000_000
+
+
+async def test_a_call_has_used_what_all_its_attempts_used(rig: Rig) -> None:
+    trail = await placed(rig)
+    trail.prices = PRICED
+    for _ in range(2):
+        await booked(rig, Shot(1000, told=Usage(3, 2), status=AttemptStatus.INTERRUPTED), trail)
+    assert (trail.used_tokens, trail.used_picos) == (10, 2 * (3 * 150_000 + 2 * 600_000))
+
+
+async def test_an_event_says_that_a_limit_could_not_be_counted(rig: Rig) -> None:
+    trail = await placed(rig)
+    trail.uncounted = True
+    assert (await booked(rig, Shot(1000), trail)).uncounted
+
+
+async def test_a_call_costs_all_its_attempts_rounded_up_once(rig: Rig) -> None:
+    trail = await placed(rig)
+    trail.used_picos = 1_500_001
+    assert (await record_of(rig, Whole((), b"{}"), trail)).cost_micros == 2
 
 
 async def record_of(rig: Rig, result: Result | None, trail: Trail | None = None) -> CallRecord:

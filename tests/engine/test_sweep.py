@@ -1,6 +1,7 @@
 """What keeps leases alive and the view of the fleet fresh, over one and more replicas."""
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
@@ -65,17 +66,19 @@ async def test_the_slots_of_a_replica_that_dies_come_back_within_one_ttl(lone: R
         dying.cancel()
 
 
-@pytest.mark.parametrize("over", [False, True])
-async def test_a_lease_that_was_lost_is_taken_up_again_and_told(lone: Rig, over: bool) -> None:
+@pytest.mark.parametrize(("others", "over"), [((), "False"), (("two",), "True")])
+async def test_a_lease_that_was_lost_is_taken_up_again_and_told(
+    lone: Rig, others: Sequence[str], over: str
+) -> None:
     await hold(lone)
     lone.fleet_store.lose()
     lone.fleet_store.open()
-    if over:
-        await hold(lone, MemoryReplica(lone.fleet_store, "two"))
+    for other in others:
+        await hold(lone, MemoryReplica(lone.fleet_store, other))
     await lone.sweeper.renew()
-    assert lone.fleet_store.busy(ONE) == (2 if over else 1)
+    assert lone.fleet_store.busy(ONE) == 1 + len(others)
     (event,) = [event for event in lone.telemetry.events if event.name == "lease_regained"]
-    assert event.facts == {"node": "mac-1", "over": str(over)}
+    assert event.facts == {"node": "mac-1", "over": over}
 
 
 async def test_a_store_that_is_away_is_told_and_nothing_else_happens(lone: Rig) -> None:

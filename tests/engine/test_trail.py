@@ -6,7 +6,7 @@ from tests.engine.rig import Rig, client_key, snapshot
 ALPHA, MAC = VendorName("alpha"), NodeName("mac-1")
 
 
-def told(trail: Trail, now: float, *, answering: bool = False) -> dict[str, str]:
+def told(trail: Trail, now: float, *, answering: bool | None = None) -> dict[str, str]:
     return dict(trail.headers(now, answering=answering))
 
 
@@ -79,3 +79,13 @@ async def test_the_vendors_own_id_is_told(rig: Rig) -> None:
     trail = Trail(rig.call())
     trail.upstream_id = "req_123"
     assert told(trail, 0)["X-KTMS-Upstream-Id"] == "req_123"
+
+
+async def test_nobody_is_named_as_who_served_while_nobody_has_begun(rig: Rig) -> None:
+    """The headers of a silent stream go out before it is known who will answer."""
+    trail = Trail(rig.call())
+    trail.vendor, trail.node, trail.upstream_id = VendorName("local"), NodeName("mac-1"), "req_123"
+    trail.model = snapshot().models[0]
+    headers = told(trail, 0, answering=False)
+    assert not headers.keys() & {"X-KTMS-Vendor", "X-KTMS-Node", "X-KTMS-Model", "X-KTMS-Upstream-Id"}
+    assert {"X-KTMS-Vendor", "X-KTMS-Node", "X-KTMS-Model"} <= told(trail, 0, answering=True).keys()

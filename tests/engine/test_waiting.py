@@ -168,19 +168,20 @@ async def test_a_slot_that_is_free_at_once_is_no_wait(room: Room) -> None:
     assert asyncio.get_running_loop().time() == began_at
 
 
-@pytest.mark.parametrize("asking", [False, True])
-async def test_who_is_cancelled_leaves_no_place_behind_and_holds_up_nobody(room: Room, asking: bool) -> None:
+@pytest.mark.parametrize("free", [0, 1])
+async def test_who_is_cancelled_leaves_no_place_behind_and_holds_up_nobody(room: Room, free: int) -> None:
+    """With a slot free it is cancelled while it asks for it."""
     async with asyncio.TaskGroup() as group:
         first = group.create_task(room.wait("a", asks_s=0.5))
         await settle()
         group.create_task(room.wait("b"))
         await settle()
-        if asking:
-            room.release()
-            await settle()
+        room.release(free)
+        await settle()
+        assert room.asking == free
         first.cancel()
         await settle()
-        assert room.queues.waiting == (0 if asking else 1)
+        assert room.queues.waiting == 1 - free
         room.release()
     assert room.served == ["b"]
     room.assert_empty()

@@ -156,12 +156,33 @@ async def test_a_machine_whose_window_is_too_small_is_not_asked() -> None:
     assert story(result) == "local/mac-2:ok"
 
 
-async def test_a_model_that_no_machine_serves_has_no_target(rig: Rig) -> None:
-    end = cause(await rig.handle(rig.call("nowhere")))
+async def test_a_model_that_no_machine_serves_has_no_node(rig: Rig) -> None:
+    result = await rig.handle(rig.call("nowhere"))
+    end = cause(result)
     assert (end.code, end.message) == (
-        ErrorCode.NO_TARGET_AVAILABLE,
-        "No target is configured for this call.",
+        ErrorCode.NO_NODE_AVAILABLE,
+        "Model 'nowhere' has no enabled node and no vendor.",
     )
+    assert story(result) == "local:none"
+
+
+async def test_a_model_without_a_node_says_so_before_its_cloud_is_asked() -> None:
+    rig = await rig_of(catalogue=replace(CATALOGUE, nodes=()))
+    rig.says("alpha", whole())
+    assert story(await rig.handle(rig.call("mixed"))) == "local:none, alpha:ok"
+
+
+async def test_under_cloud_first_a_model_without_a_node_says_so_after_its_clouds() -> None:
+    rig = await rig_of(catalogue=replace(CATALOGUE, nodes=()))
+    for name in ("alpha", "beta"):
+        rig.says(name, refusal(503))
+    result = await rig.handle(rig.call("mixed", placement=Placement.CLOUD_FIRST))
+    assert story(result) == "alpha:503, beta:503, local:none"
+
+
+async def test_a_model_of_the_cloud_alone_says_nothing_of_nodes(rig: Rig) -> None:
+    rig.says("alpha", whole())
+    assert story(await rig.handle(rig.call("cloudy"))) == "alpha:ok"
 
 
 async def test_a_slot_is_held_while_its_machine_answers_and_no_longer(rig: Rig) -> None:

@@ -23,12 +23,21 @@ class Watch:
     @property
     def looked(self) -> int:
         """Lists of models that were asked for."""
-        return sum(exchange.request.prologue.method == "GET" for exchange in self.rig.upstream.exchanges)
+        return sum(path.endswith("/models") for path in self._read())
+
+    @property
+    def metrics_read(self) -> int:
+        """Metrics that were asked for."""
+        return sum(path.endswith("/metrics") for path in self._read())
 
     @property
     def tokens(self) -> list[str]:
         """Nodes that were asked for a token, in order; nothing else is a POST here."""
         return self.rig.dialled
+
+    def _read(self) -> list[str]:
+        asked = [exchange.request.prologue for exchange in self.rig.upstream.exchanges]
+        return [prologue.path for prologue in asked if prologue.method == "GET"]
 
     def health(self, node: NodeName = ONE) -> Health:
         state = self.rig.machines.fleet.state(node)

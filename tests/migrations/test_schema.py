@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
+from ktms.adapters.envelope.keyring_secrets import SEALED_ANSWER_BYTES_MAX, SEALED_BYTES_MAX
+
 
 @pytest.fixture
 async def sql(postgres_dsn: str) -> AsyncIterator[asyncpg.Connection]:
@@ -50,10 +52,28 @@ async def test_a_negative_price_is_refused(sql: asyncpg.Connection) -> None:
         await sql.execute("insert into price values (gen_random_uuid(), 'v', 'm', 0, -1, null, 0, 0)")
 
 
-@pytest.mark.parametrize("size", [78, 65537])
-async def test_what_cannot_be_an_envelope_is_refused(sql: asyncpg.Connection, size: int) -> None:
-    with pytest.raises(asyncpg.CheckViolationError, match="ktms_ciphertext_size"):
-        await sql.fetchval("select $1::bytea::ktms_ciphertext", bytes(size))
+async def test_a_target_has_one_price_for_each_moment(sql: asyncpg.Connection) -> None:
+    insert = "insert into dated_price values (gen_random_uuid(), 'v', 'm', to_timestamp($1), 0, null, null, 0, 0)"
+    await sql.execute(insert, 0)
+    await sql.execute(insert, 1)
+    with pytest.raises(asyncpg.UniqueViolationError):
+        await sql.execute(insert, 1)
+
+
+async def test_a_negative_price_with_a_moment_is_refused(sql: asyncpg.Connection) -> None:
+    with pytest.raises(asyncpg.CheckViolationError):
+        await sql.execute("insert into dated_price values (gen_random_uuid(), 'v', 'm', now(), 0, -1, null, 0, 0)")
+
+
+@pytest.mark.parametrize(
+    ("domain", "largest"), [("ktms_ciphertext", SEALED_BYTES_MAX), ("ktms_sealed_answer", SEALED_ANSWER_BYTES_MAX)]
+)
+async def test_what_cannot_be_an_envelope_is_refused(sql: asyncpg.Connection, domain: str, largest: int) -> None:
+    for size in (78, largest + 1):
+        with pytest.raises(asyncpg.CheckViolationError, match=f"{domain}_size"):
+            await sql.fetchval(f"select $1::bytea::{domain}", bytes(size))
+    for size in (79, largest):
+        assert await sql.fetchval(f"select octet_length($1::bytea::{domain})", bytes(size)) == size
 
 
 async def test_every_reference_between_tables_has_an_index(sql: asyncpg.Connection) -> None:

@@ -1,4 +1,4 @@
-"""`python -m tests.perf`: measure, print, write JSON, picture and, when asked, the table of the documentation."""
+"""`python -m tests.perf`: measure, prove, print; write JSON, picture and, when asked, the documented table."""
 
 import argparse
 import sys
@@ -6,15 +6,19 @@ from pathlib import Path
 
 from tests.perf.bars import Verdict, bars
 from tests.perf.child import ROOT
-from tests.perf.contenders import GATEWAY, line_up
+from tests.perf.contenders import line_up
 from tests.perf.machine import look
 from tests.perf.measure import run
 from tests.perf.picture import draw
 from tests.perf.plan import FULL, QUICK
+from tests.perf.proof import Unproven, prove
 from tests.perf.report import table, update_document, write_json
 
 RESULTS = ROOT / "bench-results"
 DOCUMENT = ROOT / "docs" / "performance.md"
+
+INVALID = 2
+"""Exit code of a run whose gateways did not do what they claim: it has no figures."""
 
 
 def arguments() -> argparse.Namespace:
@@ -36,9 +40,12 @@ def main() -> int:
     machine = look()
     with line_up(gateway=not options.no_gateway, litellm_venv=options.litellm_venv) as running:
         figures = run(running, plan)
-        gateway = running.named(GATEWAY)
-        switches = gateway.facts.get("switches", {}) if gateway else {}
-        rows = bars(figures, limits_on=switches.get("limits in Redis") == "on")
+        try:
+            prove(running)
+        except Unproven as unproven:
+            sys.stderr.write(f"bench: not valid: {unproven}\n")
+            return INVALID
+        rows = bars(figures)
         text = table(running, figures, rows, machine)
         write_json(options.results / "bench.json", running, figures, rows, machine, plan.name)
         draw(options.results / "bench.png", running, figures)

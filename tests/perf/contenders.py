@@ -18,9 +18,9 @@ from typing import Any
 
 from tests.perf import wire
 from tests.perf.child import Child, child, started
-from tests.perf.gateway_process import NODE
 from tests.perf.machine import other_cpus, subject_cpus
 from tests.perf.proc import family
+from tests.perf.wanted import LIMITS, NODE
 
 READY_WITHIN_S = 60.0
 """LiteLLM imports for many seconds; everybody else listens within one."""
@@ -30,7 +30,8 @@ READY_WITHIN_S = 60.0
 class Contender:
     """One running contender. `pid` None: its processor time is not asked for (the direct upstream).
 
-    `beside`: processes it has started that are counted apart from its own: the server of its leases.
+    `beside`: processes it has started that are counted apart from its own: the server of its leases and limits.
+    `tells`: where it tells what it has booked; None: it books nothing.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Contender:
     key: str
     facts: dict[str, Any]
     beside: tuple[int, ...] = ()
+    tells: Child | None = None
 
     @property
     def pids(self) -> list[int]:
@@ -64,6 +66,11 @@ DIRECT, GATEWAY, NGINX, BARE, COPY, LITELLM = "direct", "gateway", "nginx", "bar
 LEASED = "gateway, own node"
 """The same gateway with the mock as a machine of ours: a slot on it is a lease in Redis."""
 
+ALL_ON = "gateway, all on"
+"""And with every kind of limit on key and tenant, counted in Redis, and prices: nothing is left out."""
+
+GATEWAYS = (GATEWAY, LEASED, ALL_ON)
+
 
 @contextmanager
 def line_up(*, gateway: bool, litellm_venv: Path | None) -> Iterator[LineUp]:
@@ -75,6 +82,7 @@ def line_up(*, gateway: bool, litellm_venv: Path | None) -> Iterator[LineUp]:
         if gateway:
             running.contenders.append(_own(stack, GATEWAY, "tests.perf.gateway_process", mock.port))
             running.contenders.append(_own(stack, LEASED, "tests.perf.gateway_process", mock.port, NODE))
+            running.contenders.append(_own(stack, ALL_ON, "tests.perf.gateway_process", mock.port, NODE, LIMITS))
         _add_nginx(stack, running, mock.port)
         running.contenders.append(_own(stack, BARE, "tests.perf.bare_aiohttp", mock.port))
         running.contenders.append(_own(stack, COPY, "tests.perf.pass_through", mock.port))
@@ -93,7 +101,15 @@ def contender(name: str, process: Child) -> Contender:
     beside = tuple(facts.get("beside", ()))
     for pid in beside:
         os.sched_setaffinity(pid, other_cpus())
-    return Contender(name, process.port, process.process.pid, str(facts.get("key", "any")), facts, beside)
+    return Contender(
+        name,
+        process.port,
+        process.process.pid,
+        str(facts.get("key", "any")),
+        facts,
+        beside,
+        process if "per_request" in facts else None,
+    )
 
 
 def _add_nginx(stack: ExitStack, running: LineUp, upstream_port: int) -> None:

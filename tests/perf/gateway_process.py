@@ -1,8 +1,11 @@
-"""The gateway as the benchmark's contender: `python -m tests.perf.gateway_process UPSTREAM_PORT [node]`.
+"""The gateway as the benchmark's contender: `python -m tests.perf.gateway_process UPSTREAM_PORT [node] [limits]`.
 
 Runs the production assembly on uvloop with one model and one client key. The mock upstream is its vendor or, with
-`node`, a machine of ours whose slots are leased in a Valkey that runs beside. Says its port, the key, the process
-of that Valkey, and which parts are switched on, since a figure without them means nothing.
+`node`, a machine of ours whose slots are leased; with `limits` key and tenant have every limit there is, none of
+which ever binds, and the model has prices. Leases and limits are counted in a Valkey that runs beside. Usage goes
+through the real outbox, from memory, to a ledger in this process. Says its port, the key, the process of that
+Valkey, and which parts are switched on, since a figure without them means nothing; asked (`tell`), it says what it
+has booked and what Redis says of it.
 """
 
 import asyncio
@@ -22,9 +25,11 @@ from ktms.adapters.memory.catalogue_store import MemoryCatalogueStore
 from ktms.adapters.memory.change_feed import MemoryChangeFeed
 from ktms.adapters.memory.config_store import MemoryConfigStore
 from ktms.adapters.memory.key_store import MemoryKeyStore
-from ktms.adapters.memory.ledger import MemoryLedger
 from ktms.adapters.memory.node_registry import MemoryNodeRegistry
+from ktms.adapters.memory.repeats import MemoryRepeats
+from ktms.adapters.memory.shelf import MemoryShelf
 from ktms.adapters.memory.store import MemoryStore
+from ktms.adapters.memory.usage_spool import MemoryUsageSpool
 from ktms.adapters.system.clock import SystemClock
 from ktms.adapters.system.entropy import SystemEntropy
 from ktms.adapters.telemetry.gateway_telemetry import GatewayTelemetry, LogSettings
@@ -36,45 +41,21 @@ from ktms.app.slots import RedisAt, Slots, open_slots
 from ktms.domain.access.actor import Actor, Role
 from ktms.domain.access.key_form import KeyKind, make_key
 from ktms.domain.access.secret import Secret
-from ktms.domain.catalogue import (
-    DEFAULT_TENANT,
-    Catalogue,
-    ClientKeySpec,
-    EngineKind,
-    ModelSpec,
-    NodeModelSpec,
-    NodeSpec,
-    TargetSpec,
-    TenantSpec,
-    VendorKind,
-    VendorSpec,
-)
-from ktms.domain.ids import LOCAL
+from ktms.domain.ids import NodeName
 from ktms.domain.snapshot import Reach
-from tests.perf import wire
+from tests.perf.book import SumsOnly
 from tests.perf.child import allow_many_files, commands, say
+from tests.perf.redis_counts import read_counts
+from tests.perf.wanted import LIMITS, NODE, Wanted, catalogue
+from tests.world.gateway import batch_ports
 
-VENDOR = "mock"
-NODE = "node"
-"""Name of the machine, and the word on the command line that asks for it."""
+REDIS_TIMEOUT_S = 1.0
+"""Ten times the product's default: a run that proves what it counted must not lose a call to a busy machine."""
 
-NODE_SLOTS = 4096
-"""More than any part of the benchmark asks for at once: it measures leases, not queues."""
+QUIET_WITHIN_S = 10.0
+"""How long what was booked may still be on its way when it is asked for."""
 
-WINDOW_TOKENS = 32_768
-
-REDIS_TIMEOUT_S = 0.1
-"""The product's default."""
-
-SWITCHES = {
-    "key check": "on",
-    "plan": "on",
-    "metrics": "on",
-    "log line": "on",
-    "usage event": "on",
-    "limits in Redis": "off",
-}
-"""What `built` wires, in words; change both together."""
+LOOK_EVERY_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,33 +65,49 @@ class Built:
     gateway: Gateway
     telemetry: GatewayTelemetry
     key: str
+    book: SumsOnly
+    spool: MemoryUsageSpool
 
 
-def catalogue(upstream_port: int, key: str, *, own_node: bool) -> Catalogue:
-    """Declare the bench's only model on the mock, as a vendor's or as that of a machine of ours."""
-    address = f"http://127.0.0.1:{upstream_port}"
-    vendor = VendorSpec(VENDOR, VendorKind.OPENAI, f"{address}/v1", keys=(Secret("upstream"),), private=True)
-    served = (NodeModelSpec(wire.VENDOR_MODEL, WINDOW_TOKENS),)
-    node = NodeSpec(NODE, address, served, engine=EngineKind.VLLM, slots=NODE_SLOTS)
-    return Catalogue(
-        vendors=() if own_node else (vendor,),
-        nodes=(node,) if own_node else (),
-        models=(ModelSpec(wire.MODEL, (TargetSpec(LOCAL if own_node else VENDOR, wire.VENDOR_MODEL),)),),
-        tenants=(TenantSpec(DEFAULT_TENANT),),
-        client_keys=(ClientKeySpec("bench", DEFAULT_TENANT, secret=Secret(key)),),
-    )
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A gateway that runs; `facts` is what the parent wants to know first. `redis` None: it uses none."""
+
+    facts: dict[str, object]
+    book: SumsOnly
+    spool: MemoryUsageSpool
+    redis: str | None
+    began_at: float
+
+    async def tell(self, rows: int) -> dict[str, object]:
+        """Say what was booked, once that many rows are there and nothing is held, or patience is over."""
+        loop = asyncio.get_running_loop()
+        over_at = loop.time() + QUIET_WITHIN_S
+        counts = await self._counts()
+        while loop.time() < over_at and (counts["rows"] < rows or self._waits(counts)):
+            await asyncio.sleep(LOOK_EVERY_S)
+            counts = await self._counts()
+        return {"counts": counts, "lasted_s": loop.time() - self.began_at}
+
+    def _waits(self, counts: dict[str, int]) -> bool:
+        return bool(self.spool.depth or counts.get("leases") or counts.get("reservations"))
+
+    async def _counts(self) -> dict[str, int]:
+        in_redis = {} if self.redis is None else await read_counts(self.redis, NodeName(NODE))
+        return {"rows": self.book.rows, **in_redis}
 
 
 async def built(
-    upstream_port: int, entropy: SystemEntropy, telemetry: GatewayTelemetry, slots: Slots, *, own_node: bool
+    upstream_port: int, entropy: SystemEntropy, telemetry: GatewayTelemetry, slots: Slots, wanted: Wanted
 ) -> Built:
-    """Assemble the gateway with everything on that exists."""
+    """Assemble the gateway with what is wanted."""
     store, clock = MemoryStore(), SystemClock()
     key = make_key(KeyKind.CLIENT, entropy.token_bytes)
+    declared = catalogue(upstream_port, key, wanted)
     actor = Actor("bench", Role.OWNER)
-    declared = catalogue(upstream_port, key, own_node=own_node)
     await MemoryConfigStore(store, entropy).apply(declared, actor=actor, prune=False, dry_run=False)
     rules = AddressRules(loopback_nodes=True)
+    book, spool = SumsOnly(clock), MemoryUsageSpool()
     ports = Ports(
         clock=clock,
         entropy=entropy,
@@ -123,11 +120,17 @@ async def built(
         nodes=MemoryNodeRegistry(store, entropy, clock),
         address_refusal=partial(rules.refusal, Reach.NODE),
         changes=MemoryChangeFeed(store),
-        ledger=MemoryLedger(),
+        ledger=book,
+        reports=book,
+        quotas=slots.quotas,
+        answers=slots.answers,
+        repeats=MemoryRepeats(store),
+        spool=spool,
+        batches=batch_ports(MemoryShelf(clock, store)),
         telemetry=telemetry,
         exposition=telemetry.exposition,
     )
-    return Built(assemble(ports, None, GatewaySettings()), telemetry, key)
+    return Built(assemble(ports, None, GatewaySettings()), telemetry, key, book, spool)
 
 
 @contextmanager
@@ -140,23 +143,30 @@ def open_folder() -> Iterator[Path]:
 
 
 @asynccontextmanager
-async def running(upstream_port: int, *, own_node: bool) -> AsyncIterator[dict[str, object]]:
-    """Run the gateway with its background work, as in production; gives what the parent wants to know."""
+async def running(upstream_port: int, wanted: Wanted) -> AsyncIterator[Bench]:
+    """Run the gateway with its background work, as in production."""
     entropy = SystemEntropy()
     telemetry = GatewayTelemetry(SystemClock(), LogSettings(fd=os.open(os.devnull, os.O_WRONLY)), version="bench")
     async with AsyncExitStack() as opened:
         redis, beside = None, []
-        if own_node:
+        if wanted.own_node or wanted.limited:
             valkey = EmbeddedValkey(opened.enter_context(open_folder()), entropy=entropy)
             await opened.enter_async_context(valkey)
             redis, beside = RedisAt(Secret(valkey.url), REDIS_TIMEOUT_S, ours=True), [valkey.pid]
         slots = await opened.enter_async_context(open_slots(redis, entropy, telemetry))
-        made = await built(upstream_port, entropy, telemetry, slots, own_node=own_node)
+        made = await built(upstream_port, entropy, telemetry, slots, wanted)
         async with asyncio.TaskGroup() as group:
             port = await made.gateway.start("127.0.0.1", 0)
             background = [group.create_task(work()) for work in (made.gateway.run, telemetry.run)]
-            switches = {**SWITCHES, "lease in Redis": "on" if own_node else "off"}
-            yield {"port": port, "key": made.key, "beside": beside, "switches": switches}
+            facts: dict[str, object] = {
+                "port": port,
+                "key": made.key,
+                "beside": beside,
+                "switches": wanted.switches,
+                "per_request": wanted.per_request,
+            }
+            url = None if redis is None else redis.url.reveal()
+            yield Bench(facts, made.book, made.spool, url, asyncio.get_running_loop().time())
             for task in background:
                 task.cancel()
         await made.gateway.stop()
@@ -164,12 +174,14 @@ async def running(upstream_port: int, *, own_node: bool) -> AsyncIterator[dict[s
 
 
 async def main() -> None:
-    """Serve until standard input ends."""
+    """Serve until standard input ends, and tell when asked."""
     allow_many_files()
-    async with running(int(sys.argv[1]), own_node=NODE in sys.argv[2:]) as facts:
-        say(**facts)
-        async for _ in commands():
-            pass
+    words = sys.argv[2:]
+    async with running(int(sys.argv[1]), Wanted(own_node=NODE in words, limited=LIMITS in words)) as bench:
+        say(**bench.facts)
+        async for command in commands():
+            assert command["do"] == "tell", command
+            say(**await bench.tell(command["rows"]))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tests.perf import plan as sizes
-from tests.perf.contenders import DIRECT, GATEWAY, Contender, LineUp
+from tests.perf.contenders import ALL_ON, DIRECT, Contender, LineUp
 from tests.perf.plan import Plan
 from tests.perf.proc import rss_bytes
 from tests.perf.slope import Slope, fit
@@ -17,7 +17,7 @@ BUSY, ALONE, STREAMS, MANY, IDLE = "busy", "alone", "streams", "many", "idle"
 
 @dataclass(slots=True)
 class Figures:
-    """All samples, by part and contender; the slope of the gateway's memory."""
+    """All samples, by part and contender; the slope of the memory of the gateway with everything on."""
 
     samples: dict[str, dict[str, Samples]] = field(default_factory=dict)
     slope: Slope | None = None
@@ -42,7 +42,7 @@ def run(line_up: LineUp, plan: Plan) -> Figures:
     for contender in _few(line_up):
         window = streams(line_up.load, contender, sizes.MANY, plan.many_chunks)
         figures.of(MANY, contender.name).add(**window)
-    gateway = line_up.named(GATEWAY)
+    gateway = line_up.named(ALL_ON)
     if gateway is not None:
         figures.slope = _slope(line_up, gateway, plan)
     _progress("")
@@ -80,7 +80,7 @@ def _stream_round(line_up: LineUp, figures: Figures, chunks: int) -> None:
 
 def _few(line_up: LineUp) -> Iterable[Contender]:
     """Leave out who is only there for calibration, or could not stand a thousand streams."""
-    return [c for c in line_up.contenders if c.name in {DIRECT, GATEWAY}]
+    return [c for c in line_up.contenders if c.name in {DIRECT, ALL_ON}]
 
 
 def _slope(line_up: LineUp, gateway: Contender, plan: Plan) -> Slope:

@@ -12,23 +12,12 @@ import uvloop
 
 from tests.perf import wire
 from tests.perf.child import run_until_told
+from tests.world.bare_http import STREAM_END, STREAM_HEAD, Requests, framed, whole
 
-_LENGTH = re.compile(rb"content-length:\s*(\d+)", re.IGNORECASE)
 _STREAM = re.compile(rb'"bench_chunks":(\d+),"bench_every_ms":(\d+),"bench_hold":(\d)')
 
-_BODY = wire.answer_body()
-_ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (
-    len(_BODY),
-    _BODY,
-)
-_STREAM_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
-
-
-def _framed(data: bytes) -> bytes:
-    return b"%x\r\n%b\r\n" % (len(data), data)
-
-
-_CONTENT = _framed(wire.content_event())
+_ANSWER = whole(wire.answer_body())
+_CONTENT = framed(wire.content_event())
 
 
 class MockConnection(asyncio.Protocol):
@@ -37,7 +26,7 @@ class MockConnection(asyncio.Protocol):
     transport: asyncio.Transport
 
     def __init__(self) -> None:
-        self._held = b""
+        self._requests = Requests()
         self._loop = asyncio.get_running_loop()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -46,24 +35,15 @@ class MockConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Answer each complete request."""
-        self._held += data
-        while True:
-            head, found, rest = self._held.partition(b"\r\n\r\n")
-            if not found:
-                return
-            length = _LENGTH.search(head)
-            size = int(length[1]) if length else 0
-            if len(rest) < size:
-                return
-            self._held = rest[size:]
-            self._answer(rest[:size])
+        for _, body in self._requests.fed(data):
+            self._answer(body)
 
     def _answer(self, body: bytes) -> None:
         wanted = _STREAM.search(body)
         if wanted is None:
             self.transport.write(_ANSWER)
             return
-        self.transport.write(_STREAM_HEAD)
+        self.transport.write(STREAM_HEAD)
         Stream(self.transport, self._loop, int(wanted[1]), int(wanted[2]) / 1000, hold=wanted[3] == b"1").tick()
 
 
@@ -98,7 +78,7 @@ class Stream:
             self._transport.write(_CONTENT)
             self._loop.call_at(self._start + self._sent * self._every_s, self.tick)
         elif not self._hold:
-            self._transport.write(_framed(wire.last_events(self._chunks)) + b"0\r\n\r\n")
+            self._transport.write(framed(wire.last_events(self._chunks)) + STREAM_END)
 
 
 async def listen() -> int:

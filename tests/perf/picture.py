@@ -4,7 +4,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from tests.perf.contenders import BARE, COPY, DIRECT, GATEWAY, LEASED, LITELLM, NGINX, LineUp
+from tests.perf.contenders import ALL_ON, BARE, COPY, DIRECT, GATEWAY, LEASED, LITELLM, NGINX, LineUp
 from tests.perf.measure import ALONE, BUSY, STREAMS, Figures
 from tests.perf.report import shown as written
 
@@ -18,6 +18,7 @@ COLOURS = {
     DIRECT: "tab:gray",
     GATEWAY: "tab:blue",
     LEASED: "tab:cyan",
+    ALL_ON: "tab:purple",
     NGINX: "tab:green",
     BARE: "tab:orange",
     COPY: "tab:olive",

@@ -58,4 +58,4 @@ FULL = Plan(
     slope_requests=200_000,
     slope_windows=40,
 )
-"""Takes about eight minutes."""
+"""Takes about twelve minutes."""

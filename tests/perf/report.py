@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.perf.bars import Bar
-from tests.perf.contenders import DIRECT, GATEWAY, LEASED, LineUp
+from tests.perf.contenders import ALL_ON, DIRECT, GATEWAY, GATEWAYS, LineUp
 from tests.perf.machine import Machine, interpreter_line
 from tests.perf.measure import ALONE, BUSY, IDLE, STREAMS, Figures
 from tests.perf.windows import Samples
@@ -41,6 +41,7 @@ def table(line_up: LineUp, figures: Figures, rows: list[Bar], machine: Machine) 
     parts = [
         _machine(machine),
         _switches(line_up),
+        _proof(line_up),
         _crowding(line_up, figures),
         _contenders(line_up, figures),
         _ratios(line_up, figures),
@@ -76,11 +77,33 @@ def _machine(machine: Machine) -> str:
 
 
 def _switches(line_up: LineUp) -> str:
-    gateway = line_up.named(GATEWAY)
-    if gateway is None:
+    """Say what each gateway has switched on: all of the first, of the others what differs from it."""
+    said: list[str] = []
+    first: dict[str, str] | None = None
+    for gateway in (line_up.named(name) for name in GATEWAYS):
+        if gateway is None:
+            continue
+        switches: dict[str, str] = gateway.facts.get("switches", {})
+        told = ", ".join(f"{part} {state}" for part, state in switches.items() if (first or {}).get(part) != state)
+        said.append(f"{gateway.name.capitalize()} with: {told}.")
+        first = first or switches
+    return " ".join(said)
+
+
+def _proof(line_up: LineUp) -> str:
+    """Say what every gateway has proved; a run that proved it not has no report."""
+    gateways = [one for one in (line_up.named(name) for name in GATEWAYS) if one is not None and one.tells]
+    calls = ", ".join(f"{one.name}: {_sum(needs)}" for one in gateways if (needs := one.facts["per_request"]))
+    if not gateways:
         return ""
-    switches = ", ".join(f"{part} {state}" for part, state in gateway.facts.get("switches", {}).items())
-    return f"Gateway with: {switches}."
+    return (
+        "Proved in this run: a usage row for every request, no lease and no reservation left, and script calls in"
+        f" Redis per request as documented ({calls})."
+    )
+
+
+def _sum(per_request: dict[str, int]) -> str:
+    return " + ".join(f"{times} {script}" for script, times in per_request.items())
 
 
 WAITED_MAX = 0.1
@@ -118,23 +141,32 @@ def _cell(samples: Samples, column: Column) -> str:
 
 
 def ratios(line_up: LineUp, figures: Figures) -> dict[str, dict[str, float]]:
-    """Give the gateway's lower quartiles divided by those of the others."""
+    """Give the lower quartiles of two gateways, without limits and with everything on, divided by all others'."""
     result: dict[str, dict[str, float]] = {}
     for contender in line_up.contenders:
-        if contender.name in {DIRECT, GATEWAY, LEASED}:
+        if contender.name in {DIRECT, *GATEWAYS}:
             continue
-        for label, part in (("request", BUSY), ("chunk", STREAMS)):
-            own = figures.of(part, GATEWAY).quartile("cpu_us")
+        for label, name, part in RATIOS:
+            own = figures.of(part, name).quartile("cpu_us")
             other = figures.of(part, contender.name).quartile("cpu_us")
             if own is not None and other:
                 result.setdefault(contender.name, {})[label] = own / other
     return result
 
 
+RATIOS = (
+    ("request", GATEWAY, BUSY),
+    ("request, all on", ALL_ON, BUSY),
+    ("chunk", GATEWAY, STREAMS),
+    ("chunk, all on", ALL_ON, STREAMS),
+)
+
+
 def _ratios(line_up: LineUp, figures: Figures) -> str:
-    rows = [["CPU of the gateway as a multiple of", "per request", "per chunk"]]
-    for name, pair in ratios(line_up, figures).items():
-        rows.append([name, shown(pair.get("request")), shown(pair.get("chunk"))])
+    labels = [label for label, _, _ in RATIOS]
+    rows = [["CPU of the gateway as a multiple of", *(f"per {label}" for label in labels)]]
+    for name, found in ratios(line_up, figures).items():
+        rows.append([name, *(shown(found.get(label)) for label in labels)])
     return _grid(rows) if len(rows) > 1 else ""
 
 
@@ -151,11 +183,11 @@ def write_json(
     path: Path, line_up: LineUp, figures: Figures, rows: list[Bar], machine: Machine, mode: str
 ) -> None:
     """Write everything, single samples included."""
-    gateway = line_up.named(GATEWAY)
+    gateways = [one for one in (line_up.named(name) for name in GATEWAYS) if one is not None]
     value = {
         "mode": mode,
         "machine": machine._asdict(),
-        "switches": gateway.facts.get("switches", {}) if gateway else {},
+        "switches": {gateway.name: gateway.facts.get("switches", {}) for gateway in gateways},
         "absent": line_up.absent,
         "samples": {
             part: {name: samples.figures for name, samples in by_name.items()}

@@ -11,6 +11,15 @@ from tests.perf.plan import Pace
 from tests.perf.proc import Time, family, rss_bytes, time_of
 from tests.perf.windows import closed, idle_stream_bytes, streams
 
+PROXIES = (
+    "pass_through",
+    "bare_aiohttp",
+    "gateway_process",
+    "gateway_process node",
+    "gateway_process limits",
+    "gateway_process node limits",
+)
+
 
 @pytest.fixture(scope="module")
 def mock() -> Iterator[Child]:
@@ -24,7 +33,7 @@ def load() -> Iterator[Child]:
         yield load
 
 
-@pytest.fixture(scope="module", params=["pass_through", "bare_aiohttp", "gateway_process", "gateway_process node"])
+@pytest.fixture(scope="module", params=PROXIES)
 def proxy(request: pytest.FixtureRequest, mock: Child) -> Iterator[Contender]:
     module, *words = request.param.split()
     with child(f"tests.perf.{module}", str(mock.port), *words) as process:

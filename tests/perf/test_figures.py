@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.perf.bars import Bar, Verdict, bars
-from tests.perf.contenders import DIRECT, GATEWAY, LEASED, NGINX, Contender, LineUp, nginx_configuration
+from tests.perf.child import Child
+from tests.perf.contenders import ALL_ON, DIRECT, GATEWAY, LEASED, NGINX, Contender, LineUp, nginx_configuration
 from tests.perf.load_closed import is_complete, quantiles_ms
 from tests.perf.machine import look
 from tests.perf.measure import BUSY, IDLE, MANY, STREAMS, Figures
@@ -23,6 +24,16 @@ def line_up(*contenders: Contender) -> LineUp:
 
 
 OWN = Contender(GATEWAY, 1, 1, "k", {"switches": {"key check": "on", "limits in Redis": "off"}})
+
+
+FULL_ON = Contender(
+    ALL_ON,
+    2,
+    2,
+    "k",
+    {"switches": {"key check": "on", "limits in Redis": "on"}, "per_request": {"reserve": 1, "settle": 1}},
+    tells=Child(None, {}),  # type: ignore[arg-type]  # it is not asked
+)
 
 
 def figures_of(**cpu_us: list[float]) -> Figures:
@@ -80,31 +91,34 @@ def test_a_bar_is_judged(value: float | None, verdict: Verdict) -> None:
 
 
 def test_bars_take_the_lower_quartile_of_the_gateway() -> None:
-    rows = bars(figures_of(gateway=[100, 200, 300, 400, 500], nginx=[1]), limits_on=False)
+    rows = bars(figures_of(gateway=[100, 200, 300, 400, 500], nginx=[1]))
     assert (rows[0].value, rows[0].first) == (200, 250)
-    assert next(row.value for row in rows if "chunk" in row.name) == 100
 
 
 def test_bars_of_leases_take_the_gateway_with_a_node() -> None:
     figures = figures_of(gateway=[100])
     figures.of(BUSY, LEASED).add(cpu_us=300, beside_us=30)
-    assert [row.value for row in bars(figures, limits_on=False) if "lease" in row.name] == [300, 30]
+    assert [row.value for row in bars(figures) if "lease" in row.name] == [300, 30]
 
 
-def test_with_limits_on_a_request_may_cost_more() -> None:
-    assert bars(Figures(), limits_on=True)[0].first == 400
+def test_bars_of_everything_take_the_gateway_with_all_on_and_its_redis() -> None:
+    figures = figures_of(**{GATEWAY: [100.0], ALL_ON: [390.0]})
+    figures.of(BUSY, ALL_ON).add(beside_us=45)
+    rows = [row for row in bars(figures) if "everything on" in row.name]
+    assert [(row.value, row.verdict) for row in rows] == [(390, Verdict.FIRST), (45, Verdict.FIRST)]
+    assert next(row.value for row in bars(figures) if "chunk" in row.name) == 195
 
 
 def test_what_was_not_measured_is_not_judged() -> None:
-    assert {bar.verdict for bar in bars(Figures(), limits_on=False)} == {Verdict.UNKNOWN}
+    assert {bar.verdict for bar in bars(Figures())} == {Verdict.UNKNOWN}
 
 
 @pytest.mark.parametrize(("direct", "value"), [(0, 3), (1, None)])
 def test_stalls_count_only_where_the_bare_upstream_has_none(direct: float, value: float | None) -> None:
     figures = Figures()
     figures.of(MANY, DIRECT).add(stalled=direct)
-    figures.of(MANY, GATEWAY).add(stalled=3)
-    (row,) = (bar for bar in bars(figures, limits_on=False) if "stalled" in bar.name)
+    figures.of(MANY, ALL_ON).add(stalled=3)
+    (row,) = (bar for bar in bars(figures) if "stalled" in bar.name)
     assert row.value == value
 
 
@@ -115,10 +129,24 @@ def test_ratios_compare_lower_quartiles() -> None:
     }
 
 
+def test_ratios_of_everything_on_stand_beside_those_without_limits() -> None:
+    contenders = line_up(OWN, FULL_ON, Contender(NGINX, 1, 1, "", {}))
+    assert ratios(contenders, figures_of(**{GATEWAY: [80.0], ALL_ON: [200.0], NGINX: [40.0]})) == {
+        NGINX: {"request": 2, "request, all on": 5, "chunk": 2, "chunk, all on": 5}
+    }
+
+
+def test_the_table_says_what_differs_when_everything_is_on_and_what_was_proved() -> None:
+    text = table(line_up(OWN, FULL_ON), Figures(), [], look())
+    assert "Gateway with: key check on, limits in Redis off. Gateway, all on with: limits in Redis on." in text
+    assert "gateway, all on: 1 reserve + 1 settle" in text
+
+
 def test_the_table_names_the_interpreter_the_switches_and_who_is_absent() -> None:
     figures = figures_of(gateway=[100])
     figures.of(IDLE, GATEWAY).add(bytes=20_000)
-    text = table(line_up(OWN), figures, bars(figures, limits_on=False), look())
+    figures.of(BUSY, ALL_ON).add(cpu_us=390)
+    text = table(line_up(OWN), figures, bars(figures), look())
     assert "PGO" in text
     assert "key check on, limits in Redis off" in text
     assert "LiteLLM (not installed)" in text

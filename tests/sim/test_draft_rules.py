@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from sim.draft import CallDraft, Draft, Level
+from sim.draft import CallDraft, Draft, KeyDraft, Level, LimitsDraft, PriceDraft
 from sim.draft_rules import complaints
 from sim.faults.plan import Fault
 from sim.run import run
@@ -54,7 +54,28 @@ def test_a_fault_of_bytes_means_nothing_at_the_ports() -> None:
     assert "use WIRE" in complaint
 
 
+def test_a_request_target_of_its_own_means_nothing_at_the_ports() -> None:
+    odd = (CallDraft(0.0, path="/api/delete"),)
+    assert list(complaints(Draft(calls=odd))) == []
+    (complaint,) = complaints(Draft(level=Level.PORTS, calls=odd))
+    assert "use WIRE" in complaint
+
+
 def test_a_wrong_draft_is_not_run() -> None:
     outcome = run(plain(draft=Draft(faults=(replace(GOOD, target="cloud-z"),))), 1).outcome
     assert "the draft of scenario 'plain' is wrong" in outcome.broken
     assert outcome.simulated_s == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"prices": (PriceDraft("cloud-z", 1, 1),)}, "a price is that of 'cloud-z'"),
+        ({"prices": (PriceDraft("cloud-a", 1, 20_000),)}, "is no number from 0 to 10000"),
+        ({"team": LimitsDraft(rpm=-1)}, "the team has rpm -1"),
+        ({"keys": (KeyDraft("app", limits=LimitsDraft(day=5)),)}, "nothing has a price"),
+    ],
+)
+def test_money_that_means_nothing_is_named(change: dict[str, object], says: str) -> None:
+    (complaint,) = complaints(replace(Draft(), **change))  # type: ignore[arg-type]  # members by name
+    assert says in complaint

@@ -23,6 +23,7 @@ NAMES = {
     On.PAIR: tuple(f"{gateway}>{target}" for gateway in ("gw1", "gw2") for target in TARGETS),
     On.GATEWAY: ("gw1", "gw2"),
     On.POSTGRES: ("",),
+    On.LEDGER: ("",),
     On.REDIS: ("",),
     On.OPERATOR: ("",),
 }

@@ -17,21 +17,30 @@ from ktms.app.slots import RedisAt
 from ktms.domain.access.keyring import Keyring
 from ktms.domain.access.secret import Secret
 from ktms.domain.snapshot import Snapshot
+from ktms.ports.quota_store import QuotaStore
 from sim.draft import Draft, Level
 from sim.edit import NO_EDIT
 from sim.fakes.leases import FleetMeans
-from sim.process import ProcessParts, fleet_means
+from sim.process import ProcessParts, fleet_means, quota_means
 from sim.seed import Seed
 from sim.world import World
 
 STANDS_IN = {
-    "ktms.adapters.memory.ledger.MemoryLedger": "sim.fakes.ledger.JournalLedger",
+    "ktms.adapters.postgres.usage_ledger.PostgresUsageLedger": "sim.fakes.ledger.LedgerLine",
+    "ktms.adapters.memory.usage_spool.MemoryUsageSpool": "sim.fakes.usage_spool.JournalSpool",
     "ktms.adapters.postgres.catalogue_store.PostgresCatalogueStore": "sim.fakes.postgres.view.SimCatalogueStore",
     "ktms.adapters.postgres.change_feed.PostgresChangeFeed": "sim.fakes.postgres.view.SimChangeFeed",
     "ktms.adapters.postgres.key_store.PostgresKeyStore": "sim.fakes.postgres.view.SimKeyStore",
+    "ktms.adapters.postgres.file_store.PostgresFileStore": "sim.fakes.postgres.shelf.SimFileStore",
+    "ktms.adapters.postgres.batch_store.PostgresBatchStore": "sim.fakes.postgres.shelf.SimBatchStore",
+    "ktms.adapters.postgres.line_store.PostgresLineStore": "sim.fakes.postgres.shelf.SimLineStore",
+    "ktms.adapters.postgres.batch_upkeep.PostgresBatchUpkeep": "sim.fakes.postgres.shelf.SimBatchUpkeep",
+    "ktms.adapters.postgres.repeats.PostgresRepeats": "sim.fakes.postgres.repeats.SimRepeats",
+    "ktms.adapters.redis.answer_cache.RedisAnswerCache": "sim.fakes.answers.JournalAnswers",
     "ktms.adapters.postgres.node_registry.PostgresNodeRegistry": "sim.fakes.postgres.nodes.SimNodeRegistry",
     "ktms.adapters.redis.fleet.RedisFleet": "sim.fakes.leases.JournalLeases",
     "ktms.adapters.redis.fleet_board.RedisFleetBoard": "sim.fakes.leases.JournalLeases",
+    "ktms.adapters.redis.quota.RedisQuotaStore": "sim.fakes.quotas.JournalQuotas",
     "ktms.adapters.system.clock.SystemClock": "sim.fakes.clock.HostClock",
     "ktms.adapters.system.entropy.SystemEntropy": "sim.fakes.entropy.SimEntropy",
     "ktms.adapters.telemetry.gateway_telemetry.GatewayTelemetry": "sim.fakes.telemetry.JournalTelemetry",
@@ -153,5 +162,24 @@ def test_what_is_journalled_of_leases_is_done_by_production_on_the_wire(
         return found, link
 
     monkeypatch.setattr("sim.process.fleet_means", looked_at)
+    World(Seed(1), "wiring", Draft(level=level, runs_s=1.0), NO_EDIT, keep_trace=False).run()
+    assert made == [means]
+
+
+@pytest.mark.parametrize(
+    ("level", "means"),
+    [(Level.WIRE, "ktms.adapters.redis.quota.RedisQuotaStore"), (Level.PORTS, "sim.fakes.quota_line.QuotaLine")],
+)
+def test_limits_are_counted_by_production_on_the_wire(
+    level: Level, means: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+
+    def looked_at(parts: ProcessParts, replica: str, link: RedisLink | None) -> QuotaStore:
+        found = quota_means(parts, replica, link)
+        made.append(named(found))
+        return found
+
+    monkeypatch.setattr("sim.process.quota_means", looked_at)
     World(Seed(1), "wiring", Draft(level=level, runs_s=1.0), NO_EDIT, keep_trace=False).run()
     assert made == [means]

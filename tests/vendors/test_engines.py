@@ -35,14 +35,28 @@ def test_n24_prompts_are_shortened_in_silence_where_ollama_is_or_may_be() -> Non
     assert {shape for shape in ALL if shape.cuts_long_prompts} == {AGENT, OLLAMA}
 
 
+def test_n26_options_of_an_engine_are_withheld_where_ollama_is_or_may_be() -> None:
+    assert {shape for shape in ALL if shape.withholds} == {AGENT, OLLAMA}
+    assert OLLAMA.withholds == AGENT.withholds == {"options", "num_ctx", "keep_alive"}
+
+
 def test_only_an_agent_tells_its_load() -> None:
     assert {shape for shape in ALL if shape.tells_load} == {AGENT}
+
+
+def test_bare_engines_tell_their_load_as_metrics_at_their_root() -> None:
+    found = {shape: shape.metrics_target("") for shape in ALL}
+    assert {shape for shape, target in found.items() if target is not None} == {LLAMACPP, TGI, VLLM}
+    assert VLLM.metrics_target("") == VLLM.metrics_target("/v1") == "/metrics"
+    assert VLLM.metrics_target("/engine-a/v1") == "/engine-a/metrics"
+    assert OPENAI.metrics_target("/v1") is None
 
 
 def test_a_vendor_has_no_habits_of_engines() -> None:
     habits = (OPENAI.names_model, OPENAI.cuts_long_prompts, OPENAI.shares_window, OPENAI.tells_load)
     assert habits == (False, False, False, False)
     assert OPENAI.stops_for_leavers
+    assert not OPENAI.withholds
 
 
 def test_n20_the_windows_of_llama_cpp_may_be_shared() -> None:

@@ -3,24 +3,34 @@
 from dataclasses import dataclass, field
 
 from ktms.domain.access.usage_event import UsageEvent
-from ktms.ports.telemetry import CallRecord, Dependency, Gauge
+from ktms.ports.telemetry import CallRecord, Count, Dependency, Gauge
 from tests.world.watch import PATIENCE_S, Watch
 
 
-class RecordingLedger:
-    """Keeps every usage event."""
+class RecordingSpool:
+    """Keeps every usage event, and hands none of them on."""
+
+    depth = 0
+    lost_total = 0
 
     def __init__(self) -> None:
         self.events: list[UsageEvent] = []
         self._watch = Watch()
 
-    def record(self, event: UsageEvent) -> None:
+    def put(self, event: UsageEvent) -> None:
         """Keep one."""
         self.events.append(event)
         self._watch.changed()
 
-    async def flush(self) -> None:
-        """Nothing is held back here."""
+    def oldest(self, count_max: int) -> tuple[UsageEvent, ...]:  # noqa: ARG002 - the port's
+        """Lend nothing."""
+        return ()
+
+    def forget(self, count: int) -> None:
+        """Nothing was lent."""
+
+    def close(self) -> None:
+        """Nothing is open."""
 
     async def event(self, index: int = 0, within_s: float = PATIENCE_S) -> UsageEvent:
         """Give the usage event of this index, waiting for it."""
@@ -70,6 +80,9 @@ class RecordingTelemetry:
     async def shows(self, gauge: Gauge, value: float, label: str = "") -> None:
         """Wait until a gauge stands at this value."""
         await self._watch.until(lambda: self.gauges.get((gauge, label)) == value, f"{gauge.value} is {value}")
+
+    def counted(self, count: Count, amount: int = 1, label: str = "") -> None:
+        """Nobody asks here."""
 
     def event(self, level: str, name: str, /, **facts: str | float | None) -> None:
         """Keep the line."""

@@ -78,6 +78,7 @@ class MockVendor:
         self.pages: dict[str, Script] = {
             "/v1/models": page(_models(VENDOR_MODEL)),
             TOKEN_PAGE: page(chat_answer("H", completion=1)),
+            "/metrics": (*status(404, headers=(("Connection", "close"),)), fin()),
         }
         self.watch = Watch()
         self.ground = ground

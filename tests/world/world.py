@@ -14,7 +14,7 @@ from ktms.domain.catalogue import Catalogue
 from tests.world.client import RawClient
 from tests.world.clock import ShiftedClock
 from tests.world.ground import Ground, Listening
-from tests.world.recorders import RecordingLedger, RecordingTelemetry
+from tests.world.recorders import RecordingSpool, RecordingTelemetry
 from tests.world.vendor import MockVendor
 
 
@@ -24,7 +24,7 @@ class GatewayUnderTest:
 
     host: str
     port: int
-    ledger: RecordingLedger
+    ledger: RecordingSpool
     telemetry: RecordingTelemetry
     busy: Callable[[str], int]
     stop: Callable[[], Awaitable[None]]

@@ -36,8 +36,14 @@ KEY_ID_BYTES_MAX = 16
 SEALED_BYTES_MAX = 65_536
 """No secret of ours comes near it; what is larger is not an envelope. The database's domain says the same."""
 
-PLAIN_BYTES_MAX = SEALED_BYTES_MAX - 2 - KEY_ID_BYTES_MAX - SALT_BYTES - NONCE_BYTES - COMMITMENT_BYTES - TAG_BYTES
-"""What fits into the largest envelope under the longest key id."""
+SEALED_ANSWER_BYTES_MAX = 8_519_680
+"""An answer of 8 MiB with its facts, and a rest; the database's domain for answers says the same."""
+
+OVERHEAD_BYTES_MAX = 2 + KEY_ID_BYTES_MAX + SALT_BYTES + NONCE_BYTES + COMMITMENT_BYTES + TAG_BYTES
+"""What an envelope adds under the longest key id."""
+
+PLAIN_BYTES_MAX = SEALED_BYTES_MAX - OVERHEAD_BYTES_MAX
+"""What fits into the largest envelope of a secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +57,12 @@ class _Parts:
 
 
 class KeyringSecrets:
-    """Seals and opens with the keys of one keyring (port: Secrets)."""
+    """Seals and opens with the keys of one keyring (port: Secrets), envelopes of `sealed_bytes_max` at most."""
 
-    def __init__(self, keyring: Keyring, entropy: Entropy) -> None:
+    def __init__(self, keyring: Keyring, entropy: Entropy, *, sealed_bytes_max: int = SEALED_BYTES_MAX) -> None:
         self._keyring = keyring
         self._entropy = entropy
+        self._sealed_bytes_max = sealed_bytes_max
 
     def key_ids(self) -> tuple[str, ...]:
         """Ids of the keys at hand, the preferred one first."""
@@ -68,7 +75,7 @@ class KeyringSecrets:
 
     def seal(self, plain: bytes, place: Place, key_id: str) -> bytes:
         """Encrypt under the key of that id, which must be in the keyring."""
-        assert len(plain) <= PLAIN_BYTES_MAX, "whoever takes a secret in bounds it"
+        assert len(plain) <= self._sealed_bytes_max - OVERHEAD_BYTES_MAX, "whoever takes a secret in bounds it"
         salt = self._entropy.token_bytes(SALT_BYTES)
         nonce = self._entropy.token_bytes(NONCE_BYTES)
         key, commitment = _derive(self._keyring.key(key_id), key_id, salt)
@@ -82,7 +89,7 @@ class KeyringSecrets:
         Raises:
             DecryptFailed: for every kind of damage and for an unknown key, one and the same error.
         """
-        parts = _parse(sealed)
+        parts = _parse(sealed) if len(sealed) <= self._sealed_bytes_max else None
         if parts is None or parts.key_id not in self._keyring.ids:
             raise DecryptFailed(place.table, place.row)
         key, commitment = _derive(self._keyring.key(parts.key_id), parts.key_id, parts.salt)
@@ -95,7 +102,7 @@ class KeyringSecrets:
 
 
 def _parse(sealed: bytes) -> _Parts | None:
-    if not 2 <= len(sealed) <= SEALED_BYTES_MAX or sealed[0] != VERSION:
+    if len(sealed) < 2 or sealed[0] != VERSION:
         return None
     named = sealed[2 : 2 + sealed[1]]
     salt_at = 2 + sealed[1]

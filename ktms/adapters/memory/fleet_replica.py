@@ -90,11 +90,16 @@ class MemoryReplica:
         self._reach()
         self._store.post(reports)
 
-    async def drained(self, nodes: Sequence[NodeName]) -> None:
-        """Free the draining slots of idle nodes."""
+    async def moment(self) -> float:
+        """Give the time of the store."""
+        self._reach()
+        return self._store.clock.monotonic()
+
+    async def drained(self, nodes: Sequence[NodeName], until: float) -> None:
+        """Free the slots of idle nodes that drained before."""
         self._reach()
         for node in nodes:
-            self._store.drained(node)
+            self._store.drained(node, until)
 
     def _reach(self) -> None:
         self._store.check_here()

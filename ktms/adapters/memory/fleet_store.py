@@ -10,20 +10,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ktms.adapters.memory.clock import LoopClock
-from ktms.domain.capacity.node_report import NodeReport
+from ktms.domain.capacity.node_report import Look, NodeReport
 from ktms.domain.ids import LeaseId, ModelName, NodeName
 from ktms.ports.clock import Clock
-from ktms.ports.fleet_board import BoardView, Seen
+from ktms.ports.fleet_board import REPORT_TTL_S, SPOKEN_TTL_S, BoardView, Seen
 from ktms.ports.lease_store import EPOCH_GRACE_S, LEASE_TTL_S, Grant, Lease, LeaseStoreAway, Renewed, SlotWish
-
-REPORT_TTL_S = 3600.0
-"""A report that nobody renewed for so long is about a node that is gone."""
 
 NEWS_MAX = 1_000
 """Freed slots one listener may leave untaken; beyond it the news end, as a slow subscriber's do."""
 
 _DRAINING = "~"
-"""Begins the name of a member that is no lease any more: the engine may still work for it."""
+"""Stands around how long it drains, before the name of a lease that is none any more: the engine may work on."""
 
 
 @dataclass(slots=True)
@@ -42,6 +39,7 @@ class MemoryFleetStore:
     _leases: dict[NodeName, dict[str, float]] = field(default_factory=dict)
     _waiters: dict[ModelName, dict[str, float]] = field(default_factory=dict)
     _reports: dict[NodeName, tuple[float, NodeReport]] = field(default_factory=dict)
+    _spoken: dict[NodeName, tuple[float, NodeReport]] = field(default_factory=dict)
     _duties: dict[str, tuple[str, float]] = field(default_factory=dict)
     _listeners: dict["asyncio.Queue[NodeName | None]", None] = field(default_factory=dict)
 
@@ -64,7 +62,7 @@ class MemoryFleetStore:
     def lose(self) -> None:
         """Forget everything, as a restart without persistence does; news go on."""
         self._epoch_at = None
-        for part in (self._leases, self._waiters, self._reports, self._duties):
+        for part in (self._leases, self._waiters, self._reports, self._spoken, self._duties):
             part.clear()
 
     def busy(self, node: NodeName) -> int:
@@ -96,7 +94,7 @@ class MemoryFleetStore:
         if held.pop(lease.id, None) is None:
             return
         if drain_s > 0:
-            held[_DRAINING + lease.id] = self.clock.monotonic() + drain_s
+            held[f"{_DRAINING}{drain_s}{_DRAINING}{lease.id}"] = self.clock.monotonic() + drain_s
         else:
             self._tell(lease.node)
 
@@ -127,11 +125,16 @@ class MemoryFleetStore:
         """Give counts and reports."""
         self._young()
         now = self.clock.monotonic()
-        found = [self._reports[node] for node in nodes if node in self._reports]
+        seen = (
+            Seen(told[node][1], now - told[node][0])
+            for told, ttl_s in ((self._reports, REPORT_TTL_S), (self._spoken, SPOKEN_TTL_S))
+            for node in nodes
+            if node in told and now - told[node][0] < ttl_s
+        )
         return BoardView(
             {node: self.busy(node) for node in nodes},
             {model: len(_live(self._waiters.setdefault(model, {}), now)) for model in models},
-            tuple(Seen(report, now - at) for at, report in found if now - at < REPORT_TTL_S),
+            tuple(seen),
         )
 
     def claim(self, duty: str, owner: str, ttl_s: float) -> bool:
@@ -146,12 +149,14 @@ class MemoryFleetStore:
     def post(self, reports: Iterable[NodeReport]) -> None:
         """Put reports up."""
         now = self.clock.monotonic()
-        self._reports.update({report.node: (now, report) for report in reports})
+        for report in reports:
+            told = self._spoken if report.look is Look.SPOKE else self._reports
+            told[report.node] = (now, report)
 
-    def drained(self, node: NodeName) -> None:
-        """Free the draining slots of a node."""
+    def drained(self, node: NodeName, until: float) -> None:
+        """Free the slots of a node that drained before."""
         alive = self._alive(node)
-        gone = [member for member in alive if member.startswith(_DRAINING)]
+        gone = [member for member, ends in alive.items() if _drained_before(member, ends, until)]
         for member in gone:
             del alive[member]
         if gone:
@@ -192,6 +197,14 @@ class MemoryFleetStore:
 
     def _alive(self, node: NodeName) -> dict[str, float]:
         return _live(self._leases.setdefault(node, {}), self.clock.monotonic())
+
+
+def _drained_before(member: str, ends: float, until: float) -> bool:
+    """Whether a member began to drain before this moment, in whole milliseconds as Redis counts them."""
+    if not member.startswith(_DRAINING):
+        return False
+    since = ends - float(member.split(_DRAINING, 2)[1])
+    return round(since * 1000) < round(until * 1000)
 
 
 def _live(members: dict[str, float], now: float) -> dict[str, float]:

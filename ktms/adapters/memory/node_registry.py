@@ -42,7 +42,10 @@ class MemoryNodeRegistry:
         """Give the live key of this public id."""
         self._store.check_here()
         row = next((row for row in self._store.node_keys if row.id == key_id), None)
-        return None if row is None else NodeKey(row.id, row.digest, row.permit)
+        if row is None:
+            return None
+        said = row.announcement
+        return NodeKey(row.id, row.digest, row.permit, None if said is None else said.epoch_ms)
 
     async def announce(self, key_id: KeyId, announcement: Announcement) -> Announced:
         """Take an announcement of the node whose key this is.

@@ -3,9 +3,10 @@
 It lives as long as one test or one world and is never part of a running gateway, so its lists have no bound.
 """
 
+from collections import Counter
 from dataclasses import dataclass, field
 
-from ktms.ports.telemetry import CallRecord, Dependency, Gauge
+from ktms.ports.telemetry import CallRecord, Count, Dependency, Gauge
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,8 @@ class MemoryTelemetry:
     failures: list[tuple[Dependency, str, str]] = field(default_factory=list)
     gauges: dict[tuple[Gauge, str], float] = field(default_factory=dict)
     events: list[LoggedEvent] = field(default_factory=list)
+    counts: Counter[Count] = field(default_factory=Counter)
+    labelled: Counter[tuple[Count, str]] = field(default_factory=Counter)
 
     def call_started(self) -> None:
         """Count one more call in flight."""
@@ -43,6 +46,11 @@ class MemoryTelemetry:
     def gauge(self, gauge: Gauge, value: float, label: str = "") -> None:
         """Keep the newest value."""
         self.gauges[gauge, label] = value
+
+    def counted(self, count: Count, amount: int = 1, label: str = "") -> None:
+        """Add it up."""
+        self.counts[count] += amount
+        self.labelled[count, label] += amount
 
     def event(self, level: str, name: str, /, **facts: str | float | None) -> None:
         """Keep the event."""

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import asyncpg
 
+from ktms.adapters.postgres.price_tables import read_prices
 from ktms.adapters.postgres.sealed_columns import node_token_place, vendor_key_place
 from ktms.adapters.postgres.specs import decode
 from ktms.domain.access.secret import Secret
@@ -20,7 +21,6 @@ from ktms.domain.catalogue import (
     ModelSpec,
     NodeSpec,
     PolicySpec,
-    PriceSpec,
     TenantSpec,
     VendorSpec,
 )
@@ -93,10 +93,7 @@ async def read_stored(connection: asyncpg.Connection, opener: Opener | None) -> 
     )
     models = await connection.fetch("select name, spec from model order by position, name")
     chains = await connection.fetch("select name, spec from chain order by position, name")
-    prices = await connection.fetch(
-        "select vendor, model, input, cached_input, cache_write, output from price "
-        "order by position, vendor, model"
-    )
+    prices = await read_prices(connection)
     keys = await connection.fetch(
         "select client_key.name, client_key.spec, tenant.name as tenant from client_key "
         "join tenant on tenant.id = client_key.tenant_id "
@@ -108,7 +105,7 @@ async def read_stored(connection: asyncpg.Connection, opener: Opener | None) -> 
         models=tuple(decode(ModelSpec, row["spec"], name=row["name"]) for row in models),
         chains=tuple(decode(ChainSpec, row["spec"], name=row["name"]) for row in chains),
         nodes=tuple(_node(row, opener) for row in nodes),
-        prices=tuple(PriceSpec(**row) for row in prices),
+        prices=prices,
         tenants=tuple(decode(TenantSpec, row["spec"], name=row["name"]) for row in tenants),
         client_keys=tuple(
             decode(ClientKeySpec, row["spec"], name=row["name"], tenant=row["tenant"]) for row in keys

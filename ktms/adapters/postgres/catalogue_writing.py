@@ -1,13 +1,14 @@
 """Writing the merged catalogue into its tables: one statement per table, untouched rows stay untouched.
 
 Runs inside the transaction of `config_store`. Not here: secrets (`secret_writing.py`), client keys
-(`key_writing.py`), and deciding what is written.
+(`key_writing.py`), how prices lie (`price_tables.py`), and deciding what is written.
 """
 
 from collections.abc import Mapping, Sequence
 
 import asyncpg
 
+from ktms.adapters.postgres.price_tables import save_prices
 from ktms.adapters.postgres.row_ids import new_row_id
 from ktms.adapters.postgres.specs import encode
 from ktms.domain.catalogue import (
@@ -16,7 +17,6 @@ from ktms.domain.catalogue import (
     ChainSpec,
     ModelSpec,
     NodeSpec,
-    PriceSpec,
     TenantSpec,
     VendorSpec,
 )
@@ -65,18 +65,6 @@ where (tenant.spec, tenant.position) is distinct from (excluded.spec, excluded.p
 or tenant.removed_at is not null
 """
 
-_SAVE_PRICES = """
-insert into price (id, vendor, model, input, cached_input, cache_write, output, position)
-select id, vendor, model, input, cached_input, cache_write, output, position
-from unnest($1::uuid[], $2::text[], $3::text[], $4::numeric[], $5::numeric[], $6::numeric[], $7::numeric[])
-    with ordinality as listed (id, vendor, model, input, cached_input, cache_write, output, position)
-on conflict (vendor, model) do update set input = excluded.input, cached_input = excluded.cached_input,
-    cache_write = excluded.cache_write, output = excluded.output, position = excluded.position, valid_from = now()
-where (price.input, price.cached_input, price.cache_write, price.output, price.position)
-    is distinct from
-    (excluded.input, excluded.cached_input, excluded.cache_write, excluded.output, excluded.position)
-"""
-
 
 async def save_catalogue(connection: asyncpg.Connection, entropy: Entropy, merged: Catalogue) -> None:
     """Make every table but the keys' hold exactly what is merged; removed tenants are kept for the accounting."""
@@ -85,7 +73,7 @@ async def save_catalogue(connection: asyncpg.Connection, entropy: Entropy, merge
     await _save(connection, _SAVE_NODES, entropy, merged.nodes)
     await _save(connection, _SAVE_MODELS, entropy, merged.models)
     await _save(connection, _SAVE_CHAINS, entropy, merged.chains)
-    await _save_prices(connection, entropy, merged.prices)
+    await save_prices(connection, entropy, merged.prices)
     await connection.execute("update policy set spec = $1::jsonb where id = 1", encode(merged.policy))
     await _remove_others(connection, merged)
 
@@ -101,19 +89,6 @@ async def _save(
     )
 
 
-async def _save_prices(connection: asyncpg.Connection, entropy: Entropy, prices: Sequence[PriceSpec]) -> None:
-    await connection.execute(
-        _SAVE_PRICES,
-        [new_row_id(entropy) for _ in prices],
-        [price.vendor for price in prices],
-        [price.model for price in prices],
-        [price.input for price in prices],
-        [price.cached_input for price in prices],
-        [price.cache_write for price in prices],
-        [price.output for price in prices],
-    )
-
-
 async def _remove_others(connection: asyncpg.Connection, merged: Catalogue) -> None:
     kept: Mapping[str, Sequence[Named]] = {
         "delete from vendor where name <> all($1)": merged.vendors,
@@ -123,11 +98,6 @@ async def _remove_others(connection: asyncpg.Connection, merged: Catalogue) -> N
     }
     for statement, entries in kept.items():
         await connection.execute(statement, [entry.name for entry in entries])
-    await connection.execute(
-        "delete from price where (vendor, model) not in (select * from unnest($1::text[], $2::text[]))",
-        [price.vendor for price in merged.prices],
-        [price.model for price in merged.prices],
-    )
     await connection.execute(
         "update tenant set removed_at = now() where removed_at is null and name <> all($1)",
         [DEFAULT_TENANT, *(tenant.name for tenant in merged.tenants)],

@@ -57,6 +57,19 @@ class MigrationRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Book:
+    """Where it is written which files were applied: a table, and what has to be there before it."""
+
+    table: str
+    before: str = ""
+
+
+CATALOGUE_BOOK = Book("ktms_migration")
+LEDGER_BOOK = Book("ledger.migration", "create schema if not exists ledger")
+"""The ledger may lie in a database of its own: its files have numbers and a book of their own."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Applied:
     number: int
     name: str
@@ -75,6 +88,7 @@ class Migrator:
         app_version: str,
         entropy: Entropy,
         telemetry: Telemetry,
+        book: Book = CATALOGUE_BOOK,
         lock_wait_s: float = LOCK_WAIT_S,
     ) -> None:
         self._dsn = dsn
@@ -82,6 +96,7 @@ class Migrator:
         self._app_version = app_version
         self._entropy = entropy
         self._telemetry = telemetry
+        self._book = book
         self._lock_wait_s = lock_wait_s
 
     async def check(self) -> tuple[str, ...]:
@@ -106,7 +121,7 @@ class Migrator:
                 return ()
             await _refuse_pooler(connection)
             async with self._locked(connection):
-                await connection.execute(_CREATE_BOOK)
+                await connection.execute(f"{self._book.before}; {_CREATE_BOOK.format(self._book.table)}")
                 done: list[str] = []
                 for migration in await self._pending(connection):
                     await _check_lock(connection)
@@ -133,7 +148,7 @@ class Migrator:
             raise
 
     async def _pending(self, connection: asyncpg.Connection) -> tuple[Migration, ...]:
-        applied = await _applied(connection)
+        applied = await _applied(connection, self._book.table)
         ours = {migration.number: migration for migration in self._migrations}
         newest = self._migrations[-1].number
         for entry in applied:
@@ -205,7 +220,7 @@ class Migrator:
 
     async def _record(self, connection: asyncpg.Connection, migration: Migration) -> None:
         await connection.execute(
-            "insert into ktms_migration (number, name, sha256, min_compatible, app_version) "
+            f"insert into {self._book.table} (number, name, sha256, min_compatible, app_version) "  # noqa: S608
             "values ($1, $2, $3, $4, $5)",
             migration.number,
             migration.name,
@@ -216,7 +231,7 @@ class Migrator:
 
 
 _CREATE_BOOK = """
-create table if not exists ktms_migration (
+create table if not exists {} (
     number bigint primary key,
     name text not null,
     sha256 bytea not null,
@@ -246,11 +261,11 @@ def _refusal(migration: Migration, error: asyncpg.PostgresError) -> Exception:
     return MigrationRefused(f"{migration.name} failed and was rolled back: {error}")
 
 
-async def _applied(connection: asyncpg.Connection) -> list[_Applied]:
-    if await connection.fetchval("select to_regclass('ktms_migration')") is None:
+async def _applied(connection: asyncpg.Connection, table: str) -> list[_Applied]:
+    if await connection.fetchval("select to_regclass($1)", table) is None:
         return []
     rows = await connection.fetch(
-        "select number, name, sha256, min_compatible from ktms_migration order by number"
+        f"select number, name, sha256, min_compatible from {table} order by number"  # noqa: S608  # a name of ours
     )
     return [_Applied(row["number"], row["name"], row["sha256"], row["min_compatible"]) for row in rows]
 

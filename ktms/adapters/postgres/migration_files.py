@@ -50,6 +50,11 @@ def shipped_folder() -> Path:
     return inside if inside.is_dir() else package.parent / "migrations"
 
 
+def ledger_folder() -> Path:
+    """Give the folder with the migrations of the ledger's schema."""
+    return shipped_folder() / "ledger"
+
+
 def read_migrations(folder: Path) -> tuple[Migration, ...]:
     """Read all files, in order.
 

@@ -25,7 +25,9 @@ where node_key.revoked_at is null order by node_key.created_at, node_key.id
 """
 
 _FIND = """
-select key_id, digest, name, models, region, enabled from node_key where key_id = $1 and revoked_at is null
+select key_id, digest, name, models, region, enabled, said.epoch_ms
+from node_key left join node_announcement as said on said.node_key_id = node_key.id
+where key_id = $1 and revoked_at is null
 """
 
 
@@ -38,7 +40,7 @@ async def read_joined(connection: asyncpg.Connection, opener: Opener) -> Sequenc
 async def find_node_key(connection: asyncpg.Connection, key_id: KeyId) -> NodeKey | None:
     """Read one live key."""
     row = await connection.fetchrow(_FIND, key_id)
-    return None if row is None else NodeKey(KeyId(row["key_id"]), row["digest"], permit_of(row))
+    return None if row is None else NodeKey(KeyId(row["key_id"]), row["digest"], permit_of(row), row["epoch_ms"])
 
 
 def permit_of(row: asyncpg.Record) -> NodePermit:

@@ -1,16 +1,11 @@
-"""A probe that tells whether Redis answers: for start-up, readiness and the gauge of dependencies.
+"""A probe that tells whether Redis answers: for the gauge of dependencies, of a gateway without nodes too.
 
-Not here: leases and waiters, which have their own bounded client (`link.py`).
+Not here: leases and waiters, which share a connection of their own (`link.py`), the connection itself (`line.py`).
 """
 
-import asyncio
+from redis.exceptions import ResponseError
 
-from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
-
-from ktms.adapters.redis.line import plain_url
+from ktms.adapters.redis.line import Line, LineBroken
 
 
 class RedisAway(Exception):
@@ -21,34 +16,22 @@ class RedisProbe:
     """Asks over one connection of its own, made when first needed and again after it broke."""
 
     def __init__(self, url: str, timeout_s: float) -> None:
-        self._client = Redis.from_url(
-            plain_url(url),
-            socket_timeout=timeout_s,
-            socket_connect_timeout=timeout_s,
-            retry=Retry(NoBackoff(), 0),  # whoever asks decides when to ask again
-            max_connections=1,
-        )
+        self._line = Line(url, timeout_s)
 
     async def ping(self) -> None:
         """Ask once; returns when it answered.
 
-        redis-py 8.1 loses a cancellation that comes while it connects and returns as if nothing had been: a task
-        that asks in a loop would never end. It is raised here again.
-
         Raises:
-            RedisAway: it did not, within the timeout.
+            RedisAway: it did not, within the timeouts of a line.
         """
-        task = asyncio.current_task()
-        assert task is not None, "asked from a task"
-        cancelled_before = task.cancelling()
         try:
-            await self._client.ping()
-        except (RedisError, OSError, TimeoutError) as error:
-            raise RedisAway(f"Redis does not answer: {type(error).__name__}") from error
-        finally:
-            if task.cancelling() > cancelled_before:
-                raise asyncio.CancelledError
+            await self._line.connect()
+            [answer] = await self._line.exchange([("PING",)])
+        except LineBroken as error:
+            raise RedisAway(f"Redis does not answer: {error.kind}") from error
+        if isinstance(answer, ResponseError):
+            raise RedisAway("Redis does not answer: error") from answer
 
     async def close(self) -> None:
         """Close the connection; twice is harmless."""
-        await self._client.aclose()
+        await self._line.drop()

@@ -2,7 +2,8 @@
 
 Rules: what is asked in one turn of the loop goes out as one pipeline, one is under way at a time; whoever asks
 waits for its own timeout and no longer, and may be cancelled without disturbing others; after failures in a row
-nobody waits at all (`guard.py`). What nobody waits for is kept, and sent first when Redis is back.
+nobody waits at all (`guard.py`). What nobody waits for goes along with what is asked next, a moment later at most;
+it is kept, and sent first when Redis is back.
 Not here: the connection (`line.py`), what is asked (`fleet.py`, `fleet_board.py`).
 """
 
@@ -39,6 +40,10 @@ QUEUE_MAX = 10_000
 PIPELINE_MAX = 1_000
 """Commands in one pipeline: a few milliseconds of Redis and of ours, so that a timeout means something."""
 
+LINGER_S = 0.002
+"""What nobody waits for goes alone after this: a round trip costs more than a call's share in one, and a slot that
+comes free so much later is nothing beside an answer."""
+
 KEEP_S = LEASE_TTL_S
 """What nobody waits for is kept so long while Redis is away; then the lease has ended by itself."""
 
@@ -59,6 +64,8 @@ class RedisLink:
         self._awaited: deque[Request] = deque()
         self._alarm: Alarm | None = None
         self._wake = asyncio.Event()
+        self._is_due = False
+        self._linger: asyncio.TimerHandle | None = None
         self._ends = False
         self._group = asyncio.TaskGroup()
 
@@ -74,6 +81,8 @@ class RedisLink:
         self._wake.set()
         if self._alarm is not None:
             self._alarm.cancel()
+        if self._linger is not None:
+            self._linger.cancel()
         # What the block raised is not the group's: its task ends by itself, within a timeout.
         await self._group.__aexit__(None, None, None)
 
@@ -102,7 +111,7 @@ class RedisLink:
         self._awaited.append(request)
         if self._alarm is None:
             self._alarm = Alarm(request.until, self._give_up)
-        self._wake.set()
+        self._go_on()
         assert request.answer is not None
         return request.answer
 
@@ -123,14 +132,25 @@ class RedisLink:
         return list(await asyncio.gather(*asked))
 
     def tell(self, words: Words, *, script: Script | None = None, first: bool = False) -> None:
-        """Say something that may be carried out twice, or never; returns at once.
+        """Say something that may be carried out twice, or never; returns at once, and it goes within LINGER_S.
 
         `first`: before all that waits.
         """
         if self._ends or len(self._queue) >= QUEUE_MAX:
             return
-        request = Request(words, asyncio.get_running_loop().time() + KEEP_S, script)
+        loop = asyncio.get_running_loop()
+        request = Request(words, loop.time() + KEEP_S, script)
         (self._queue.appendleft if first else self._queue.append)(request)
+        if self._linger is None:
+            self._linger = loop.call_later(LINGER_S, self._lingered)
+
+    def _lingered(self) -> None:
+        self._linger = None
+        if self._queue:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        self._is_due = True
         self._wake.set()
 
     def _give_up(self) -> None:
@@ -157,7 +177,7 @@ class RedisLink:
         while not self._ends:
             self._wake.clear()
             trial_at = self._guard.trial_at
-            if trial_at is None and self._queue:
+            if trial_at is None and self._queue and self._is_due:
                 return True
             if trial_at is not None and trial_at <= loop.time():
                 if not self._queue:
@@ -196,6 +216,7 @@ class RedisLink:
             request = self._queue.popleft()
             if not request.over and (request.answer is not None or request.until > now):
                 requests.append(request)
+        self._is_due = bool(self._queue)
         return requests
 
     async def _exchange(self, requests: Sequence[Request]) -> list[Any]:
@@ -233,12 +254,17 @@ class RedisLink:
                 request.refuse(_away("error", answer))
             elif isinstance(answer, _PASSING):
                 kept.append(request)
-        self._queue.extendleft(reversed(kept))
+        self._keep(kept)
         self._refuse_while_silenced()
+
+    def _keep(self, requests: Sequence[Request]) -> None:
+        """Send again, first, what nobody waits for."""
+        self._queue.extendleft(reversed(requests))
+        self._is_due = self._is_due or bool(requests)
 
     def _broke(self, requests: Sequence[Request], error: LineBroken) -> None:
         self._guard.failed(asyncio.get_running_loop().time())
-        self._queue.extendleft(reversed([request for request in requests if request.answer is None]))
+        self._keep([request for request in requests if request.answer is None])
         self._fail(requests, _away(error.kind, error))
         self._refuse_while_silenced()
 

@@ -53,7 +53,10 @@ class _Line(msgspec.Struct, omit_defaults=True):
     cancelled: bool = False
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cost_micros: int = 0
     attempts: str = ""
+    cache: str | None = None
+    replayed: bool = False
 
 
 def level_of(record: CallRecord) -> str:
@@ -102,7 +105,10 @@ class _JsonFormat:
             cancelled=record.cancelled,
             prompt_tokens=record.prompt_tokens,
             completion_tokens=record.completion_tokens,
+            cost_micros=record.cost_micros,
             attempts=_attempts(record.attempts),
+            cache=record.cache,
+            replayed=record.replayed,
         )
         return self._encode(line) + b"\n"
 
@@ -124,6 +130,7 @@ class _ConsoleFormat:
             "" if first_s is None else f"first token {_ms(first_s)} ms",
             f"{record.prompt_tokens}+{record.completion_tokens} tokens",
             "client left" if record.cancelled else "",
+            "replayed" if record.replayed else "",
             record.code or "",
             record.request_id,
         )

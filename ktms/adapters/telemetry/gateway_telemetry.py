@@ -13,7 +13,7 @@ from ktms.adapters.telemetry.line_writer import LineWriter
 from ktms.adapters.telemetry.structured import LEVELS, event_log
 from ktms.adapters.telemetry.tally import Tally
 from ktms.ports.clock import Clock
-from ktms.ports.telemetry import CallRecord, Dependency, Gauge
+from ktms.ports.telemetry import CallRecord, Count, Dependency, Gauge
 
 SETTLE_EVERY_S = 0.1
 """How old a record gets: short for a person who watches lines, long enough to share one loop."""
@@ -66,6 +66,10 @@ class GatewayTelemetry:
     def gauge(self, gauge: Gauge, value: float, label: str = "") -> None:
         """Set a value of the moment."""
         self._tally.set_gauge(gauge, value, label)
+
+    def counted(self, count: Count, amount: int = 1, label: str = "") -> None:
+        """Count something."""
+        self._tally.add_count(count, amount, label)
 
     def event(self, level: str, name: str, /, **facts: str | float | None) -> None:
         """Log an event; a level that does not exist counts as an error, for telemetry never raises."""

@@ -6,7 +6,7 @@ the catalogue, statuses and short words of ours; never text of a client. Not her
 """
 
 from ktms.adapters.telemetry.series import Counters, Gauges, Histograms
-from ktms.ports.telemetry import CallRecord, Dependency, Gauge
+from ktms.ports.telemetry import CallRecord, Count, Dependency, Gauge
 
 CALL_BOUNDS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 45, 90, 180, 360, 660)
 """From a refused call to the deadline of a whole request (routing: 660 s)."""
@@ -20,16 +20,35 @@ _GAUGES = {
     Gauge.SNAPSHOT_VERSION: ("ktms_snapshot_version", "Version of the configuration in force", None),
     Gauge.SNAPSHOT_AGE_S: ("ktms_snapshot_age_seconds", "Time since the snapshot was last confirmed", None),
     Gauge.NODE_SLOTS_BUSY: ("ktms_node_slots_busy", "Slots of the node in use, as last seen", "node"),
-    Gauge.NODE_HEALTH: ("ktms_node_health", "0 healthy, 1 suspect, 2 down", "node"),
+    Gauge.NODE_ENGINE_CALLS: (
+        "ktms_node_engine_calls",
+        "Calls running and waiting in the engine, as its own metrics say; NaN: not known any more",
+        "node",
+    ),
+    Gauge.NODE_KV_USED: (
+        "ktms_node_kv_used_ratio",
+        "Share of the engine's KV cache in use, as its own metrics say; NaN: not known any more",
+        "node",
+    ),
+    Gauge.NODE_HEALTH: ("ktms_node_health", "0 healthy, 1 suspect, 2 down, 3 refuses our token", "node"),
     Gauge.QUEUE_WAITING: ("ktms_queue_waiting", "Calls waiting for a slot, on all replicas", "model"),
     Gauge.QUEUE_FORECAST_ERROR: (
         "ktms_queue_forecast_error_ratio",
         "Mean of |forecast - actual| / actual over recent waits",
         "model",
     ),
+    Gauge.BATCH_LINES_WAITING: ("ktms_batch_lines_waiting", "Lines of all batches that wait to be run", None),
+    Gauge.USAGE_WAITING: ("ktms_usage_events_waiting", "Usage events that the ledger does not have yet", None),
     Gauge.LOOP_LAG_S: ("ktms_loop_lag_seconds", "How late the event loop runs its timers", None),
 }
 assert set(_GAUGES) == set(Gauge), "every gauge has a name"
+
+
+_COUNTS: dict[Count, tuple[str, str, tuple[str, ...]]] = {
+    Count.BATCH_LINES: ("ktms_batch_lines_total", "Runs of batch lines by what they came to", ("result",)),
+    Count.USAGE_DROPPED: ("ktms_usage_events_dropped_total", "Usage events that no ledger will ever have", ()),
+}
+assert set(_COUNTS) == set(Count), "every count has a name"
 
 
 class Tally:
@@ -42,6 +61,9 @@ class Tally:
         self.attempts = Counters("ktms_attempts_total", "Attempts by how they ended", ("vendor", "result"))
         self.node_attempts = Counters("ktms_node_attempts_total", "Attempts on nodes", ("node", "result"))
         self.tokens = Counters("ktms_tokens_total", "Tokens of settled calls", ("kind",))
+        self.cost_micros = Counters(
+            "ktms_cost_micros_total", "Cost of settled calls in micro-dollars", ("vendor", "model")
+        )
         self.dependency_errors = Counters(
             "ktms_dependency_errors_total", "Errors of dependencies", ("dependency", "operation", "kind")
         )
@@ -55,6 +77,8 @@ class Tally:
         self.overhead_s = Histograms(
             "ktms_overhead_seconds", "Calls less their queue and upstream", (), OVERHEAD_BOUNDS_S
         )
+        self.cache = Counters("ktms_cache_requests_total", "Calls for models whose answers are kept", ("result",))
+        self._counts = {count: Counters(*facts) for count, facts in _COUNTS.items()}
         self._gauges = {gauge: Gauges(*facts) for gauge, facts in _GAUGES.items()}
 
     @property
@@ -66,7 +90,10 @@ class Tally:
             self.attempts,
             self.node_attempts,
             self.tokens,
+            self.cost_micros,
             self.dependency_errors,
+            self.cache,
+            *self._counts.values(),
         )
 
     @property
@@ -90,6 +117,11 @@ class Tally:
         """Set a value of the moment."""
         self._gauges[gauge].set(label, value)
 
+    def add_count(self, count: Count, amount: int, label: str) -> None:
+        """Count something that stands in a table of its own."""
+        counters = self._counts[count]
+        counters.add((label,) if counters.label_names else (), amount)
+
     def add_failure(self, dependency: Dependency, operation: str, kind: str) -> None:
         """Count one error of a dependency."""
         self.dependency_errors.add((dependency.value, operation, kind))
@@ -111,6 +143,10 @@ class Tally:
         if record.prompt_tokens or record.completion_tokens:
             self.tokens.add(("prompt",), record.prompt_tokens)
             self.tokens.add(("completion",), record.completion_tokens)
+        if record.cost_micros:
+            self.cost_micros.add((vendor, model), record.cost_micros)
+        if record.cache is not None:
+            self.cache.add((record.cache,))
         if record.cancelled:
             self.cancelled.add(())
         self._add_attempts(record)

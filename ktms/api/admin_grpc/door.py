@@ -16,9 +16,11 @@ from ktms.api.admin_grpc.messages import MessageInvalid
 from ktms.api.admin_grpc.method import Method, NotFound
 from ktms.api.admin_grpc.rights import NO_VALID_KEY, ROLE_NEEDED, Metadata, authenticate
 from ktms.domain.access.actor import Actor
+from ktms.domain.access.usage_report import UsageTooFine
 from ktms.domain.catalogue_rules import CatalogueInvalid
 from ktms.ports.catalogue import StoreAway
 from ktms.ports.key_admin import KeyAdmin, NameTaken, UnknownTenant
+from ktms.ports.ledger import LedgerAway
 from ktms.ports.node_registry import NodeKeyTaken
 from ktms.ports.telemetry import Telemetry
 
@@ -87,6 +89,8 @@ def _status(error: Exception) -> Refused:
             return Refused(grpc.StatusCode.INVALID_ARGUMENT, fitting(lines))
         case DocumentInvalid() | MessageInvalid():
             return Refused(grpc.StatusCode.INVALID_ARGUMENT, fitting([str(error)]))
+        case UsageTooFine():
+            return Refused(grpc.StatusCode.INVALID_ARGUMENT, str(error))
         case NotFound():
             return Refused(grpc.StatusCode.NOT_FOUND, str(error))
         case _:
@@ -95,6 +99,7 @@ def _status(error: Exception) -> Refused:
 
 
 _FIXED: tuple[tuple[type[Exception], grpc.StatusCode, str], ...] = (
+    (LedgerAway, grpc.StatusCode.UNAVAILABLE, "the ledger does not answer"),
     (StoreAway, grpc.StatusCode.UNAVAILABLE, "the database is away; nothing was changed"),
     (DecodeError, grpc.StatusCode.INVALID_ARGUMENT, "the request is no message of this method"),
     (NameTaken, grpc.StatusCode.ALREADY_EXISTS, "a live client key has this name"),

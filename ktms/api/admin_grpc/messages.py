@@ -57,6 +57,7 @@ def spec_of(request: admin_pb2.CreateClientKeyRequest) -> ClientKeySpec:
         interactive=request.interactive,
         limits=_limits_of(request.limits),
         dollar_limit_mode=_mode(request.dollar_limit_mode),
+        cache_ttl_s=request.cache_ttl_s,
         expires_at=_moment_of(request),
     )
 
@@ -73,6 +74,7 @@ def request_for(spec: ClientKeySpec) -> admin_pb2.CreateClientKeyRequest:
         tier=spec.tier or "",
         interactive=spec.interactive,
         limits=_limits_message(spec.limits),
+        cache_ttl_s=spec.cache_ttl_s,
     )
     if spec.placement is not None:
         request.placement = PLACEMENTS[spec.placement]
@@ -99,6 +101,7 @@ def key_message(key: ClientKey) -> admin_pb2.ClientKey:
         tier=key.tier or "",
         interactive=key.interactive,
         limits=_limits_message(key.limits),
+        cache_ttl_s=key.cache_ttl_s,
         revoked=key.revoked,
     )
     if key.placement is not None:

@@ -129,6 +129,8 @@ def _node_status(node: NodeStatus) -> admin_pb2.NodeStatus:
         busy=node.busy,
         slots=node.slots,
         seats=[_seat_status(seat) for seat in node.seats],
+        engine_calls=node.engine_calls,
+        kv_used=node.kv_used,
     )
 
 

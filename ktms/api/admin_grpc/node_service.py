@@ -24,6 +24,9 @@ from ktms.ports.config_store import ConfigStore
 from ktms.ports.node_registry import NodeRegistry
 from ktms.ports.policy_store import PolicyStore
 
+NAME_SHOWN_MAX = 64
+"""The longest name a node may have."""
+
 
 class NodeService:
     """The methods, over the ports. `fleet` gives this replica's live view."""
@@ -67,7 +70,7 @@ class NodeService:
     ) -> admin_pb2.RevokeNodeKeyResponse:
         """Revoke the key of a node."""
         if not await self._nodes.revoke(NodeName(request.name), actor=actor):
-            raise NotFound("no node of this name has a live key")
+            raise NotFound(f"node {_shown(request.name)} has no live key")
         return admin_pb2.RevokeNodeKeyResponse()
 
     async def list_nodes(self, _request: admin_pb2.ListNodesRequest, _actor: Actor) -> admin_pb2.ListNodesResponse:
@@ -79,7 +82,7 @@ class NodeService:
     ) -> admin_pb2.SetNodeEnabledResponse:
         """Switch a node."""
         if not await self._nodes.set_enabled(NodeName(request.name), enabled=request.enabled, actor=actor):
-            raise NotFound("there is no node of this name")
+            raise NotFound(f"there is no node {_shown(request.name)}")
         return admin_pb2.SetNodeEnabledResponse()
 
     async def get_policy(self, _request: admin_pb2.GetPolicyRequest, _actor: Actor) -> admin_pb2.GetPolicyResponse:
@@ -114,3 +117,9 @@ class NodeService:
     async def get_fleet(self, _request: admin_pb2.GetFleetRequest, _actor: Actor) -> admin_pb2.GetFleetResponse:
         """Give the live view."""
         return fleet_message(self._fleet())
+
+
+def _shown(name: str) -> str:
+    """Repeat a name that leads nowhere, unless it is a key by mistake or no name at all."""
+    is_name = len(name) <= NAME_SHOWN_MAX and name.isprintable() and not name.startswith("ktms_")
+    return name if is_name else "of this name"

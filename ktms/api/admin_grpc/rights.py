@@ -26,6 +26,10 @@ ROLE_NEEDED = {
     "ListModels": Role.VIEWER,
     "ListChains": Role.VIEWER,
     "GetFleet": Role.VIEWER,
+    "GetUsage": Role.VIEWER,
+    "ListBatches": Role.VIEWER,
+    "GetBatch": Role.VIEWER,
+    "CancelBatch": Role.OPERATOR,
 }
 
 NO_VALID_KEY = "no valid admin key: send the metadata `authorization: Bearer ktms_adm_…`"

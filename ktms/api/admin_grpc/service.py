@@ -10,24 +10,32 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from ktms.api.admin_grpc.batch_service import BatchService
 from ktms.api.admin_grpc.document import decode_catalogue, encode_catalogue
 from ktms.api.admin_grpc.gen import admin_pb2
 from ktms.api.admin_grpc.messages import change_message, key_message, spec_of
 from ktms.api.admin_grpc.method import Method, NotFound, method
 from ktms.api.admin_grpc.node_service import NodeService
+from ktms.api.admin_grpc.usage_service import UsageService
 from ktms.domain.access.actor import Actor
 from ktms.domain.capacity.fleet_status import FleetStatus
 from ktms.domain.catalogue import Catalogue
 from ktms.domain.catalogue_rules import CatalogueInvalid, warnings
 from ktms.domain.complaint import Complaint
 from ktms.domain.ids import KeyId
+from ktms.domain.joined_node import served_after
+from ktms.ports.batch_store import BatchStore
 from ktms.ports.config_store import ConfigStore
 from ktms.ports.key_admin import KeyAdmin
 from ktms.ports.node_registry import NodeRegistry
 from ktms.ports.policy_store import PolicyStore
+from ktms.ports.usage_reports import UsageReports
 
 PAGE_SIZE = 500
 """Keys per page where the caller names no number: far below what one message carries."""
+
+ID_SHOWN_MAX = 16
+"""An id has 10 characters; what is longer may be a whole key, which no error repeats."""
 
 PAGE_SIZE_MAX = 1000
 """About 300 kB: a page stays a small part of what one message may hold."""
@@ -59,16 +67,21 @@ class AdminPorts:
     nodes: NodeRegistry
     policies: PolicyStore
     fleet: Callable[[], FleetStatus]
+    reports: UsageReports
+    batches: BatchStore
 
 
 class AdminService:
-    """The methods, over the ports; those about nodes stand in `node_service.py`."""
+    """The methods, over the ports; those about nodes, usage and batches stand in modules of their own."""
 
     def __init__(self, ports: AdminPorts, server_version: str) -> None:
         self._config = ports.config
         self._keys = ports.keys
         self._versions = ports.versions
+        self._nodes = ports.nodes
         self._about_nodes = NodeService(ports.config, ports.nodes, ports.policies, ports.fleet)
+        self._about_usage = UsageService(ports.reports)
+        self._about_batches = BatchService(ports.batches)
         self._server_version = server_version
 
     def methods(self) -> Mapping[str, Method]:
@@ -81,6 +94,8 @@ class AdminService:
             "RevokeClientKey": method(admin_pb2.RevokeClientKeyRequest, self.revoke_client_key),
             "GetVersion": method(admin_pb2.GetVersionRequest, self.get_version),
             **self._about_nodes.methods(),
+            **self._about_usage.methods(),
+            **self._about_batches.methods(),
         }
 
     async def apply_config(
@@ -88,11 +103,12 @@ class AdminService:
     ) -> admin_pb2.ApplyConfigResponse:
         """Apply a document."""
         wanted = await _read(request.document)
+        known = await self._nodes.list()
         applied = await self._config.apply(wanted, actor=actor, prune=request.prune, dry_run=request.dry_run)
         return admin_pb2.ApplyConfigResponse(
             version=applied.version,
             changes=[change_message(each) for each in applied.changes],
-            warnings=warnings(wanted),
+            warnings=warnings(wanted, tuple(served_after(wanted, known, prune=request.prune))),
             new_keys=[admin_pb2.NewKey(name=each.name, token=each.token) for each in applied.new_keys],
         )
 
@@ -130,7 +146,8 @@ class AdminService:
     ) -> admin_pb2.RevokeClientKeyResponse:
         """Revoke a key."""
         if not await self._keys.revoke(KeyId(request.id), actor=actor):
-            raise NotFound("no client key has this id")
+            shown = request.id if request.id.isalnum() and len(request.id) <= ID_SHOWN_MAX else "given"
+            raise NotFound(f"no client key has the id {shown} (ktms admin keys list)")
         return admin_pb2.RevokeClientKeyResponse()
 
     async def get_version(

@@ -81,6 +81,7 @@ class NodeDoor:
         self._dates = dates
         self._telemetry = telemetry
         self._rate = AnnounceRate()
+        self._fenced_rate = AnnounceRate()  # an agent that no longer counts uses up nothing of the one that does
         self._turns = asyncio.Semaphore(AT_ONCE_MAX)
         self._waiting = 0
         self._limits = BodyLimits(max_bytes=BODY_MAX_BYTES, total_s=BODY_TOTAL_S)
@@ -95,7 +96,7 @@ class NodeDoor:
             verify = _wants_verify(request.raw_path)
             headers = read_headers(request.raw_headers)
             key = await self._admit(headers)
-            said = await self._read(request, headers)
+            said = await self._read(request, headers, key)
             announced = await self._take(key, said)
         except CallFailed as failure:
             return self._refuse(request, told, failure.problem)
@@ -111,7 +112,7 @@ class NodeDoor:
         return whole(request, self._dates, 200, as_json(answer), headers=told)
 
     async def _admit(self, headers: NodeHeaders) -> NodeKey:
-        """Find the node that speaks, within its rate."""
+        """Find the node that speaks."""
         shown = headers.key
         if shown is None:
             raise CallFailed(_UNKNOWN_KEY)
@@ -119,16 +120,31 @@ class NodeDoor:
             key = await self._registry.find(shown.id)
         if key is None or not same_digest(key.digest, shown.digest):
             raise CallFailed(_UNKNOWN_KEY)
-        wait_s = self._rate.wait_s(NodeName(key.permit.name), self._clock.monotonic())
+        return key
+
+    async def _read(self, request: Inbound, headers: NodeHeaders, key: NodeKey) -> Announcement:
+        """Read the announcement and judge it, within the rate of whoever says it."""
+        try:
+            refuse_encoding(headers.encoding)
+            said = read_said(await read_body(request, self._limits, expects=headers.expects))
+        except CallFailed:
+            self._count(self._rate, key)
+            raise
+        if key.fences_off(said):
+            self._count(self._fenced_rate, key)
+            raise self._stale(key)
+        self._count(self._rate, key)
+        self._judge(said)
+        return said
+
+    def _count(self, rate: AnnounceRate, key: NodeKey) -> None:
+        wait_s = rate.wait_s(NodeName(key.permit.name), self._clock.monotonic())
         if wait_s > 0:
             message = "This node announces too often."
             raise CallFailed(problem(ErrorCode.RATE_LIMIT_EXCEEDED, message, retry_after_s=wait_s))
-        return key
 
-    async def _read(self, request: Inbound, headers: NodeHeaders) -> Announcement:
-        """Read and judge the announcement; the first thing that is wrong is told."""
-        refuse_encoding(headers.encoding)
-        said = read_said(await read_body(request, self._limits, expects=headers.expects))
+    def _judge(self, said: Announcement) -> None:
+        """Tell the first thing that is wrong."""
         complaint = next(announcement_complaints(said), None)
         complaint = complaint or epoch_complaint(said, self._clock.wall() * 1000)
         if complaint is not None:
@@ -136,7 +152,6 @@ class NodeDoor:
         refused = address_refused(read_url(said.url), self._address_refusal)
         if refused is not None:
             raise wrong("url", f"{refused}; see KTMS_NODE_ALLOWED_CIDRS")
-        return said
 
     async def _take(self, key: NodeKey, said: Announcement) -> Announced:
         try:
@@ -145,11 +160,14 @@ class NodeDoor:
         except NodeKeyGone as error:
             raise CallFailed(_UNKNOWN_KEY) from error
         except StaleAnnouncement as error:
-            self._telemetry.event("warning", "node_announcement_stale", node=key.permit.name)
-            raise CallFailed(_STALE) from error
+            raise self._stale(key) from error
         if announced.version is not None:
             self._telemetry.event("info", "node_announced", node=key.permit.name, version=announced.version)
         return announced
+
+    def _stale(self, key: NodeKey) -> CallFailed:
+        self._telemetry.event("warning", "node_announcement_stale", node=key.permit.name)
+        return CallFailed(_STALE)
 
     @asynccontextmanager
     async def _turn(self, operation: str) -> AsyncIterator[None]:

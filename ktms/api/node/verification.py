@@ -25,7 +25,7 @@ class Verification:
 
     async def reason(self, served: NodeSpec) -> str | None:
         """Give the reason why the node cannot be used, in one line; None when it answered."""
-        if not served.enabled:
+        if not served.enabled or served.draining:
             return "the node drains, or an operator has switched it off"
         if not served.models:
             return "no model of this node is one it may serve"

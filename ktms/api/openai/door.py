@@ -17,6 +17,7 @@ from ktms.dialects.openai_chat.request import BadRequest, RequestBody, is_heavy,
 from ktms.domain.call import Route
 from ktms.domain.errors import CallFailed, ErrorCode, Problem, problem
 from ktms.domain.ids import RequestId
+from ktms.domain.routing.unknown_name import unknown_model
 from ktms.domain.units import whole_seconds_up
 from ktms.engine.call import Call, Failed, Headers, Streamed, Whole
 from ktms.engine.ids import Identities
@@ -25,9 +26,6 @@ from ktms.ports.clock import Clock
 
 OWNED_BY = "ktms"
 """Who owns a model in the list: clients only need the member to be there."""
-
-UNVERIFIED = "This release cannot tell a repeat from a first call; nothing was started. Leave the header out."
-"""A call that counts on not being paid twice must not run where nobody can promise that (FP5)."""
 
 
 class OpenAIDoor:
@@ -76,11 +74,10 @@ class OpenAIDoor:
     async def _read(self, request: Inbound, route: Route, request_id: RequestId, received_at: float) -> Call:
         headers = self._reader.read(request.raw_headers)
         refuse_encoding(headers.encoding)
-        if headers.once:
-            raise CallFailed(problem(ErrorCode.IDEMPOTENCY_UNAVAILABLE, UNVERIFIED, param="Idempotency-Key"))
         body = await read_body(request, self._limits, expects=headers.expects)
         parsed = await _parse(body, route)
-        return Call(request_id, route, headers.token, headers.choices, parsed, received_at, headers.forwarded)
+        choices, forwarded = headers.choices, headers.forwarded
+        return Call(request_id, route, headers.token, choices, parsed, received_at, forwarded, headers.once)
 
     async def _models(self, request: Inbound) -> Reply:
         told = self._identity()
@@ -100,8 +97,7 @@ class OpenAIDoor:
         for entry in listed:
             if entry.id == name:
                 return whole(request, self._dates, 200, model_body(entry), headers=told)
-        message = "No model of this name is open to this key."
-        return self._write_problem(request, told, problem(ErrorCode.MODEL_NOT_FOUND, message, param="model"))
+        return self._write_problem(request, told, unknown_model(name, [entry.id for entry in listed]))
 
     def _identity(self) -> Headers:
         return (("X-Request-Id", self._identities.request()),)

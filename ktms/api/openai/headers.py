@@ -27,9 +27,17 @@ _READ = frozenset(
         b"openai-beta",
     }
 )
-_CREDENTIALS = (b"authorization", b"x-api-key")
+_GIVEN_ONCE = frozenset(name for name in _READ if name.startswith(b"x-")) | {
+    b"authorization",
+    b"idempotency-key",
+}
+"""Given twice, nobody can tell which is meant; a proxy may have added one that says something else."""
+
 _TRAVEL = {b"traceparent": "traceparent", b"openai-beta": "OpenAI-Beta"}
 _FORWARDED_MAX_BYTES = 1024  # a feature header is a short list of words; more is not one
+
+ONCE_MAX_CHARS = 255
+"""A UUID has 36 characters; the store's column says the same."""
 
 SPELLINGS_MAX = 512
 """Spellings of header names remembered; beyond it a name is lowered each time (a client can invent names)."""
@@ -37,13 +45,13 @@ SPELLINGS_MAX = 512
 
 @dataclass(slots=True)
 class RequestHeaders:
-    """What the door takes from the headers; `once`: the client counts on a repeat not being paid twice."""
+    """What the door takes from the headers; `once`: the client's word for a call that is not to be paid twice."""
 
     token: str = ""
     choices: Choices = NO_CHOICES
     encoding: str = ""
     expects: str = ""
-    once: bool = False
+    once: str | None = None
     forwarded: tuple[tuple[str, str], ...] = ()
 
 
@@ -57,7 +65,8 @@ class HeaderReader:
         """Read what is allowed.
 
         Raises:
-            CallFailed: 400 for a repeated credential, two different ones, or a choice that does not exist.
+            CallFailed: 400 for a header that stands once and is given twice, two different credentials, or a value
+                that cannot be.
         """
         seen: dict[bytes, bytes] = {}
         for name, value in raw:
@@ -65,14 +74,14 @@ class HeaderReader:
             if known is None:
                 known = self._learn(name)
             if known:
-                if known in seen and known in _CREDENTIALS:
+                if known in seen and known in _GIVEN_ONCE:
                     raise _bad(f"Header {known.decode()} is given twice.", None)
                 seen[known] = value
         found = RequestHeaders(token=_token(seen))
         if len(seen) > 1 or not found.token:
             found.encoding = _text(seen, b"content-encoding").lower()
             found.expects = _text(seen, b"expect").lower()
-            found.once = b"idempotency-key" in seen
+            found.once = _once(seen)
             found.forwarded = _forwarded(seen)
             found.choices = _choices(seen)
         return found
@@ -106,6 +115,15 @@ def _forwarded(seen: dict[bytes, bytes]) -> tuple[tuple[str, str], ...]:
         for name, spelled in _TRAVEL.items()
         if name in seen and name not in hop_by_hop and len(seen[name]) <= _FORWARDED_MAX_BYTES
     )
+
+
+def _once(seen: dict[bytes, bytes]) -> str | None:
+    if b"idempotency-key" not in seen:
+        return None
+    once = _text(seen, b"idempotency-key")
+    if not 1 <= len(once) <= ONCE_MAX_CHARS or not once.isascii() or not once.isprintable():
+        raise _bad(f"Idempotency-Key is 1 to {ONCE_MAX_CHARS} printable ASCII characters.", "Idempotency-Key")
+    return once
 
 
 def _choices(seen: dict[bytes, bytes]) -> Choices:

@@ -2,6 +2,7 @@
 
 import click
 
+from ktms.app.cli.batches import batches
 from ktms.app.cli.chains import chains
 from ktms.app.cli.example import example
 from ktms.app.cli.keys import keys
@@ -9,6 +10,7 @@ from ktms.app.cli.models import models
 from ktms.app.cli.nodes import nodes
 from ktms.app.cli.policy import policy
 from ktms.app.cli.served_version import served_version
+from ktms.app.cli.usage import usage
 
 
 @click.group(epilog=example("ktms admin keys list"))
@@ -20,8 +22,10 @@ def admin() -> None:
 
 
 admin.add_command(keys)
+admin.add_command(batches)
 admin.add_command(nodes)
 admin.add_command(models)
 admin.add_command(chains)
 admin.add_command(policy)
+admin.add_command(usage)
 admin.add_command(served_version)

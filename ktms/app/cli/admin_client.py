@@ -13,6 +13,7 @@ from ktms.api.admin_grpc.gen import admin_pb2
 from ktms.api.admin_grpc.gen.admin_pb2_grpc import AdminServiceStub
 from ktms.api.admin_grpc.wire import MESSAGE_MAX_BYTES
 from ktms.app.cli.failed import CommandFailed
+from ktms.config.settings import ADMIN_ADDR
 from ktms.domain.access.secret import Secret
 
 CALL_TIMEOUT_S = 35.0
@@ -23,8 +24,11 @@ OPTIONS = (
     ("grpc.enable_http_proxy", 0),  # the key goes to the gateway, not to a proxy of the environment
 )
 
-AWAY = "the database is away"
-"""How the server says that it is there and its database is not."""
+AWAY = ("the database is away", "the ledger does not answer")
+"""How the server says that it is there and something that it needs is not."""
+
+SPEAKS_HTTP = "http1.x server"
+"""How the gRPC library says that an answer was no HTTP/2."""
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
@@ -129,9 +133,34 @@ class AdminClient:
         """Give all chains."""
         return list(self._call(self._stub.ListChains, admin_pb2.ListChainsRequest()).chains)
 
+    def usage(self, request: admin_pb2.GetUsageRequest) -> list[admin_pb2.UsageRow]:
+        """Give sums of usage."""
+        return list(self._call(self._stub.GetUsage, request).rows)
+
     def fleet(self) -> admin_pb2.GetFleetResponse:
         """Give the live view of the replica that answers."""
         return self._call(self._stub.GetFleet, admin_pb2.GetFleetRequest())
+
+    def batches(self, most: int) -> list[admin_pb2.Batch]:
+        """Give the newest batches, page by page."""
+        found: list[admin_pb2.Batch] = []
+        page_token = ""
+        while len(found) < most:
+            request = admin_pb2.ListBatchesRequest(page_size=most - len(found), page_token=page_token)
+            page = self._call(self._stub.ListBatches, request)
+            found.extend(page.batches)
+            page_token = page.next_page_token
+            if not page_token:
+                break
+        return found
+
+    def batch(self, batch_id: str) -> admin_pb2.Batch:
+        """Give one batch."""
+        return self._call(self._stub.GetBatch, admin_pb2.GetBatchRequest(id=batch_id)).batch
+
+    def cancel_batch(self, batch_id: str) -> admin_pb2.Batch:
+        """Cancel a batch."""
+        return self._call(self._stub.CancelBatch, admin_pb2.CancelBatchRequest(id=batch_id)).batch
 
     def _call(self, method: Callable[..., Response], request: object) -> Response:
         metadata = (("authorization", f"Bearer {self._key.reveal()}"),)
@@ -143,6 +172,11 @@ class AdminClient:
     def _failure(self, error: grpc.RpcError) -> CommandFailed:
         code, details = error.code(), error.details() or ""
         if code is grpc.StatusCode.UNAVAILABLE and not details.startswith(AWAY):
+            if SPEAKS_HTTP in details:
+                return CommandFailed(
+                    f"{self._address} speaks HTTP/1, so it is not the admin port (gRPC, {ADMIN_ADDR} by default): "
+                    "is it the one of the API?"
+                )
             reason = details.rpartition(": ")[2]
             return CommandFailed(
                 f"no gateway answers at {self._address} ({reason}): is it running, "

@@ -1,7 +1,7 @@
 """`ktms apply`: makes a gateway what a file declares, and shows what that changes."""
 
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import click
@@ -20,6 +20,11 @@ from ktms.domain.catalogue_diff import Change
 from ktms.domain.complaint import Complaint
 
 SIGNS = {"add": ("+", "green"), "change": ("~", "yellow"), "remove": ("-", "red")}
+
+POLICY = "policy"
+
+SECTIONS = frozenset(each.name for each in fields(Catalogue))
+"""What complaints about a catalogue begin with."""
 
 DONE = {"add": "added", "change": "changed", "remove": "removed"}
 
@@ -47,7 +52,7 @@ def apply(admin: AdminClient, path: Path, *, dry_run: bool, prune: bool, as_json
     try:
         answer = admin.apply(encode_catalogue(catalogue), dry_run=dry_run, prune=prune)
     except AdminRefused as refused:
-        raise CommandFailed(*(_placed(file, line) for line in refused.lines)) from refused
+        raise CommandFailed(*(placed(file, line) for line in refused.lines)) from refused
     if as_json:
         put_json(_plain(answer, dry_run=dry_run))
     else:
@@ -70,17 +75,26 @@ def _with_stored_policy(admin: AdminClient, catalogue: Catalogue) -> Catalogue:
     return replace(catalogue, policy=decode_catalogue(admin.export()).policy)
 
 
-def _placed(file: GatewayFile, line: str) -> str:
-    """Give a complaint of the gateway its place in the file, where it is about an entry of the file."""
-    match = re.fullmatch(r"([a-z_]+\.(\d+)(?:\.[^.: ]+)*): (.*)", line)
+def placed(file: GatewayFile, line: str) -> str:
+    """Give a complaint of the gateway its place in the file, where it is about something in the file."""
+    match = re.fullmatch(r"([a-z_]+(?:\.[^.: ]+)*): (.*)", line)
     if match is None:
         return line
     steps = tuple(int(step) if step.isdigit() else step for step in match[1].split("."))
-    entries = getattr(file.catalogue, str(steps[0]), ())
+    if steps[0] not in SECTIONS:
+        return line
+    if _stands_in(file, steps):
+        return file.line(Complaint(steps, match[2]))
+    return f"what is stored beside this file no longer fits: {steps[0]}: {match[2]}"
+
+
+def _stands_in(file: GatewayFile, steps: tuple[int | str, ...]) -> bool:
+    """Whether the file itself says what stands there, and not only what is stored."""
+    section, number = steps[0], steps[1] if len(steps) > 1 else None
+    if section == POLICY:
+        return file.states_policy
     # The gateway lays the file's entries before those that are stored only, so their numbers are the file's.
-    if int(match[2]) < len(entries):
-        return file.line(Complaint(steps, match[3]))
-    return f"what is stored beside this file no longer fits: {steps[0]}: {match[3]}"
+    return not isinstance(number, int) or number < len(getattr(file.catalogue, str(section)))
 
 
 def _plain(answer: admin_pb2.ApplyConfigResponse, *, dry_run: bool) -> dict[str, object]:

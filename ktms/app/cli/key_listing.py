@@ -34,6 +34,7 @@ def key_facts(key: admin_pb2.ClientKey) -> dict[str, object]:
                 _dollars(limits.usd_per_month_micros) if limits.HasField("usd_per_month_micros") else None
             ),
         },
+        "cache_ttl_s": key.cache_ttl_s or None,
         "expires_at": write_moment(expires_at) if key.HasField("expires_at") else None,
         "revoked": key.revoked,
     }

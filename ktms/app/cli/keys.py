@@ -13,7 +13,7 @@ from ktms.app.cli.key_listing import COLUMNS, key_facts, key_row
 from ktms.app.cli.screen import put_json, put_raw, put_table, say
 from ktms.config.moment import MomentInvalid, read_moment
 from ktms.config.money import DollarsInvalid, read_micros
-from ktms.domain.access.limits import UNLIMITED, Limits
+from ktms.domain.access.limits import Limits
 from ktms.domain.catalogue import DEFAULT_TENANT, ClientKeySpec, DollarLimitMode
 from ktms.domain.placement import Placement
 
@@ -61,12 +61,11 @@ class Wishes(TypedDict):
     usd_per_day: int | None
     usd_per_month: int | None
     dollar_limit_mode: str | None
+    cache_ttl: int
     expires: float | None
 
 
 PLACEMENTS = click.Choice([each.value for each in Placement])
-
-NOT_YET = "stored, not yet in force"
 
 
 @click.group(epilog=example("ktms admin keys create app-1 --model auto"))
@@ -92,15 +91,22 @@ def keys() -> None:
 @click.option("--placement-lock", is_flag=True, help="Refuse calls that name another placement.")
 @click.option("--tier", help="Tier of calls that name none.")
 @click.option("--interactive", is_flag=True, help="A person waits: hardly queue.")
-@click.option("--rpm", type=click.IntRange(min=0), help=f"Requests per minute ({NOT_YET}).")
-@click.option("--tpm", type=click.IntRange(min=0), help=f"Tokens per minute ({NOT_YET}).")
-@click.option("--concurrent", type=click.IntRange(min=0), help=f"Requests at once ({NOT_YET}).")
-@click.option("--usd-per-day", type=Dollars(), help=f"Dollars per day ({NOT_YET}).")
-@click.option("--usd-per-month", type=Dollars(), help=f"Dollars per month ({NOT_YET}).")
+@click.option("--rpm", type=click.IntRange(min=0), help="Requests per minute.")
+@click.option("--tpm", type=click.IntRange(min=0), help="Tokens per minute.")
+@click.option("--concurrent", type=click.IntRange(min=0), help="Requests at once.")
+@click.option("--usd-per-day", type=Dollars(), help="Dollars per day.")
+@click.option("--usd-per-month", type=Dollars(), help="Dollars per month.")
 @click.option(
     "--dollar-limit-mode",
     type=click.Choice([each.value for each in DollarLimitMode]),
     help="What its dollar limits do while they cannot be counted.",
+)
+@click.option(
+    "--cache-ttl",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="SECONDS",
+    help="Keep answers to its calls and give them to exact repeats; default as each model says.",
 )
 @click.option("--expires", type=Moment(), help="Last moment of the key, such as 2027-01-31T12:00:00Z.")
 @click.option("--json", "as_json", is_flag=True, help="Print key and token as JSON.")
@@ -109,8 +115,6 @@ def create(admin: AdminClient, name: str, *, as_json: bool, **wishes: Unpack[Wis
     """Make a client key; its token is printed this once, alone on standard output."""
     spec = _spec(name, wishes)
     made = admin.create_key(request_for(spec))
-    if spec.limits != UNLIMITED:
-        say("warning: limits are stored but not enforced yet", "yellow")
     if as_json:
         put_json({**key_facts(made.key), "token": made.token})
         return
@@ -173,5 +177,6 @@ def _spec(name: str, wishes: Wishes) -> ClientKeySpec:
             usd_per_month_micros=wishes["usd_per_month"],
         ),
         dollar_limit_mode=DollarLimitMode(mode) if mode else None,
+        cache_ttl_s=wishes["cache_ttl"],
         expires_at=wishes["expires"],
     )

@@ -1,4 +1,9 @@
-"""`ktms admin nodes`: own machines get keys to join with, are looked at, and switched on and off."""
+"""`ktms admin nodes`: own machines get keys to join with, are looked at, and switched on and off.
+
+A command for several nodes is done to all of them or, where one of them does not exist, to none.
+"""
+
+from collections.abc import Collection
 
 import click
 
@@ -35,6 +40,8 @@ def nodes() -> None:
 @with_admin
 def create(admin: AdminClient, name: str, *, models: tuple[str, ...], region: str | None, as_json: bool) -> None:
     """Make the key with which a node joins; it is printed this once, alone on standard output."""
+    if region is not None and not region:
+        raise click.BadParameter("is empty; leave it out where the node may stand anywhere", param_hint="--region")
     made = admin.issue_node_key(admin_pb2.IssueNodeKeyRequest(name=name, models=models, region=region or ""))
     if as_json:
         put_json({"name": name, "key_id": made.key_id, "token": made.token})
@@ -85,7 +92,9 @@ def show(admin: AdminClient, name: str, *, as_json: bool) -> None:
 @with_admin
 def revoke_key(admin: AdminClient, names: tuple[str, ...]) -> None:
     """Revoke the keys of nodes for good; what these announced is forgotten."""
-    for name in names:
+    keyed = {node.name for node in admin.nodes() if node.key_id}
+    _refuse_unless(keyed, names, "node {} has no live key")
+    for name in dict.fromkeys(names):
         admin.revoke_node_key(name)
         say(f"Revoked the key of node {name}.")
 
@@ -107,6 +116,14 @@ def disable(admin: AdminClient, names: tuple[str, ...]) -> None:
 
 
 def _switch(admin: AdminClient, names: tuple[str, ...], *, enabled: bool) -> None:
-    for name in names:
+    _refuse_unless({node.name for node in admin.nodes()}, names, "there is no node {}")
+    for name in dict.fromkeys(names):
         admin.switch_node(name, enabled=enabled)
         say(f"Switched node {name} {'on' if enabled else 'off'}.")
+
+
+def _refuse_unless(known: Collection[str], names: tuple[str, ...], why: str) -> None:
+    """Name all that a command cannot be done to, before it is done to any."""
+    wrong = [why.format(name) for name in dict.fromkeys(names) if name not in known]
+    if wrong:
+        raise CommandFailed(*wrong, *(["nothing was changed"] if len(names) > 1 else []))

@@ -45,6 +45,12 @@ def _migrate() -> click.Command:
     return migrate
 
 
+def _ledger() -> click.Command:
+    from ktms.app.cli.ledger import ledger  # noqa: PLC0415 - see the head of this file
+
+    return ledger
+
+
 def _apply() -> click.Command:
     from ktms.app.cli.apply import apply  # noqa: PLC0415 - see the head of this file
 
@@ -84,6 +90,7 @@ def _version() -> click.Command:
 COMMANDS = {
     "up": Entry("Run a whole gateway on this machine, databases included.", "all", _up),
     "serve": Entry("Run a gateway in production, as the environment says.", "server", _serve),
+    "ledger": Entry("Run the accounting service, where it is a process of its own.", "server", _ledger),
     "migrate": Entry("Bring the database's schema to what this release needs.", "server", _migrate),
     "apply": Entry("Make a gateway what a file declares.", "server", _apply),
     "export": Entry("Print the stored configuration as YAML.", "server", _export),

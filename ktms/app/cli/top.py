@@ -7,6 +7,7 @@ that stops answering while it is watched is said in the view, and asked again.
 import json
 import time
 from collections.abc import Callable
+from math import isnan
 
 import click
 from rich.console import RenderableType
@@ -32,6 +33,13 @@ Show = Callable[[admin_pb2.GetFleetResponse | CommandFailed], None]
 Pause = Callable[[float], None]
 
 
+def _number(_ctx: click.Context, _option: click.Parameter, value: float) -> float:
+    """Refuse NaN, which is between any two bounds."""
+    if isnan(value):
+        raise click.BadParameter(f"{value} is no number of seconds.")
+    return value
+
+
 @click.command(
     short_help="Watch nodes and queues of a running gateway.",
     epilog=example("ktms top", "# one look, for a script", "ktms top --once --json | jq '.nodes[].health'"),
@@ -42,6 +50,7 @@ Pause = Callable[[float], None]
     "interval_s",
     type=click.FloatRange(INTERVAL_MIN_S, INTERVAL_MAX_S),
     default=INTERVAL_S,
+    callback=_number,
     show_default=True,
     help="Seconds between two looks.",
 )
@@ -50,7 +59,14 @@ Pause = Callable[[float], None]
 def top(admin: AdminClient, *, once: bool, interval_s: float, as_json: bool) -> None:
     """Watch the nodes of a gateway with their health, slots and speed, and how long calls wait.
 
-    What is shown is what the replica that answers sees. Ctrl-C ends it.
+    What is shown is what the replica that answers sees. Ctrl-C ends it. A narrow terminal is shown fewer columns.
+
+    Nodes, a line for each model: slots taken on all replicas; the window in tokens per slot; read/s and write/s,
+    tokens per second as measured, "-" until then; speed against the other nodes with the model, which is what
+    calls are shared by; "(cold)": not in memory.
+
+    Queues, a line for each model: calls waiting on all replicas; slots of the nodes that can take calls; how long
+    a call holds its slot on average; how long the next one would wait, "-" where no node can take it.
     """
     shows = _shows_json if as_json else _shows_view(admin.address, put_view)
     if once:

@@ -27,7 +27,7 @@ class WholeAnswer:
     """`finished`: there is a choice and each has its finish reason (embeddings: there is `data`).
 
     `text_bytes` is about how much text it holds, found out only where the vendor gave no usage. `model_told` is
-    the name the upstream gave itself, `timings` its own clock (llama.cpp).
+    the name the upstream gave itself, `timings` its own clock (llama.cpp). `empty`: no choice, or no `data`.
     """
 
     body: bytes
@@ -37,6 +37,7 @@ class WholeAnswer:
     text_bytes: int = 0
     model_told: str | None = None
     timings: EngineTimings | None = None
+    empty: bool = False
 
 
 class _Choice(msgspec.Struct, gc=False):
@@ -60,7 +61,12 @@ def read_answer(body: bytes, *, public_model: str, route: Route) -> WholeAnswer:
     raw_usage = members.get("usage")
     usage = None if raw_usage is None else read_usage(raw_usage)
     text_bytes = text_bytes_of(members.get("choices") or b"") if usage is None else 0
-    finished = "data" in members if route is Route.EMBEDDINGS else _finished(members)
+    if route is Route.EMBEDDINGS:
+        empty = not (finished := "data" in members)
+    else:
+        choices = _choices_of(members)
+        empty = not choices
+        finished = not empty and not any(is_empty(bytes(choice.finish_reason)) for choice in choices)
     model = members.span("model")
     model_told = None
     if model is not None:
@@ -68,7 +74,7 @@ def read_answer(body: bytes, *, public_model: str, route: Route) -> WholeAnswer:
         body = splice(body, [(model.start, model.end, as_json(public_model))])
     raw_timings = members.get("timings")
     timings = None if raw_timings is None else read_timings(raw_timings)
-    return WholeAnswer(body, usage, error, finished, text_bytes, model_told, timings)
+    return WholeAnswer(body, usage, error, finished, text_bytes, model_told, timings, empty)
 
 
 def read_error(body: bytes) -> WireError:
@@ -76,12 +82,11 @@ def read_error(body: bytes) -> WireError:
     return error_of_body(body)
 
 
-def _finished(members: Members) -> bool:
+def _choices_of(members: Members) -> list[_Choice]:
     raw = members.get("choices")
     if raw is None:
-        return False
+        return []
     try:
-        choices = decoded(_choices, raw)
+        return decoded(_choices, raw)
     except (msgspec.ValidationError, BadJson) as bad:
         raise BadAnswer("the answer's choices are no list of objects") from bad
-    return bool(choices) and not any(is_empty(bytes(choice.finish_reason)) for choice in choices)

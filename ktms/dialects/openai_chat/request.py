@@ -1,7 +1,8 @@
 """OpenAI requests: the few facts that routing needs, and the body as each target is to get it.
 
 Rules: only fields that we read are judged, and each attempt is built from the client's original bytes: `model`
-replaced, `ktms` removed, `stream_options.include_usage` added where asked; all else keeps its bytes (P30, P40).
+replaced, `ktms` and what the target must not see (N26) removed, `stream_options.include_usage` added where asked;
+all else keeps its bytes (P30, P40).
 `null` counts as absent. Not here: names, tiers and limits (domain/routing), defaults of keys and models.
 """
 
@@ -21,11 +22,14 @@ MAX_ANSWERS = 128
 MAX_TOKENS_ASKED = 1_000_000_000
 """Bounds sums in the limits; no model writes that much."""
 
+NOTHING_WITHHELD: frozenset[str] = frozenset()
+
 MAX_MODEL_CHARS = 512
 """Longest model name taken: it comes back in error messages."""
 
 _MAX_DIGITS = 12  # int() is quadratic
 _string = msgspec.json.Decoder(str).decode
+_OURS = frozenset({"ktms"})
 _CHOICES = ("placement", "tier", "interactive", "cache")
 
 
@@ -59,17 +63,22 @@ class RequestBody:
         self.longest_text_bytes = longest_text_bytes
         self._spans = spans
         self._usage_edit = usage_edit
-        self._last: tuple[str, bool] | None = None
+        self._last: tuple[str, bool, frozenset[str]] | None = None
         self._made = b""
 
-    def for_target(self, vendor_model: str, *, ask_usage: bool) -> bytes:
-        """Write the body for one target; the last one made is kept, for an attempt that asks it again."""
-        wanted = (vendor_model, ask_usage)
+    def for_target(
+        self, vendor_model: str, *, ask_usage: bool, withheld: frozenset[str] = NOTHING_WITHHELD
+    ) -> bytes:
+        """Write the body for one target; the last one made is kept, for an attempt that asks it again.
+
+        `withheld`: names of top-level members, none that we read, which this target is not to get.
+        """
+        wanted = (vendor_model, ask_usage, withheld)
         if wanted != self._last:
             model = self._spans["model"]
             edits: list[_Edit] = [(model.start, model.end, as_json(vendor_model))]
-            if "ktms" in self._spans:
-                edits.append(_removal(self._spans, "ktms"))
+            if "ktms" in self._spans or not withheld.isdisjoint(self._spans):
+                edits += _removals(self._spans, withheld | _OURS)
             if ask_usage and self._usage_edit is not None:
                 edits.append(self._usage_edit)
             self._made = splice(self.raw, sorted(edits))
@@ -191,13 +200,22 @@ def _usage(fields: _Fields) -> tuple[bool, _Edit | None]:
     return False, (span.start + 1, span.start + 1, b'"include_usage":true' + more)
 
 
-def _removal(spans: dict[str, Span], name: str) -> _Edit:
-    """Cut a member together with one comma; there is always another member, `model`."""
-    names = list(spans)
-    at = names.index(name)
-    if at == 0:
-        return spans[name].key, spans[names[1]].key, b""
-    return spans[names[at - 1]].end, spans[name].end, b""
+def _removals(spans: dict[str, Span], names: frozenset[str]) -> list[_Edit]:
+    """Cut members, each with one comma: the one before it, or behind it where nothing that stays came before.
+
+    There is always a member that stays, `model`, so neighbours that go overlap nowhere.
+    """
+    places = list(spans.values())
+    edits: list[_Edit] = []
+    stays = False
+    for at, (name, span) in enumerate(spans.items()):
+        if name not in names:
+            stays = True
+        elif stays:
+            edits.append((places[at - 1].end, span.end, b""))
+        else:
+            edits.append((span.key, places[at + 1].key, b""))
+    return edits
 
 
 def _max_tokens(fields: _Fields, route: Route) -> int | None:

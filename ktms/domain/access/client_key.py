@@ -9,7 +9,11 @@ from ktms.domain.placement import Placement
 
 @dataclass(frozen=True, slots=True)
 class ClientKey:
-    """One stored client key. `digest` is SHA-256 of the whole token; None in a set means "no restriction"."""
+    """One stored client key. `digest` is SHA-256 of the whole token; None in a set means "no restriction".
+
+    `dollars_closed`: where its dollars, or its tenant's, cannot be counted, its calls are refused (FR3).
+    `cache_ttl_s`: so long its answers are kept to be given again; 0: as the model says.
+    """
 
     id: KeyId
     digest: bytes
@@ -24,6 +28,8 @@ class ClientKey:
     interactive: bool = False
     limits: Limits = UNLIMITED
     tenant_limits: Limits = UNLIMITED
+    dollars_closed: bool = False
+    cache_ttl_s: int = 0
     expires_at: float | None = None  # wall seconds since 1970
     revoked: bool = False
 

@@ -1,4 +1,4 @@
-"""Limits of a key or tenant as the operator wrote them: accepted, stored and shown, not yet enforced."""
+"""Limits of a key or tenant as the operator wrote them. How they are counted is in `quota.py`."""
 
 from dataclasses import dataclass
 
@@ -17,6 +17,11 @@ class Limits:
     def any(self) -> bool:
         """Whether anything is limited at all."""
         return self != UNLIMITED
+
+    @property
+    def dollars(self) -> bool:
+        """Whether dollars are limited."""
+        return self.usd_per_day_micros is not None or self.usd_per_month_micros is not None
 
 
 UNLIMITED = Limits()

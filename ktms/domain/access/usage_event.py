@@ -26,10 +26,21 @@ class AttemptStatus(StrEnum):
     CANCELLED = "cancelled"  # the client left
 
 
+@dataclass(frozen=True, slots=True)
+class BatchLine:
+    """The line of a batch that an attempt was made for; lines count from 1."""
+
+    batch: str
+    line: int
+
+
 @dataclass(slots=True)
 class UsageEvent:
     """One attempt, settled. `started_at` is wall seconds since 1970; durations are seconds.
 
+    `cost_picos` is exact, in pico-dollars; `cloud_picos` is what the model's first cloud target would have cost
+    for the same tokens (None: no such price); `priced`: the target had a price. `uncounted`: a limit could not be
+    counted when the call began (FR1, FR2). `from_cache`: the answer was kept, nobody was asked.
     Nobody changes one; it is not frozen because one is made per attempt, and frozen ones cost twice as much.
     """
 
@@ -49,3 +60,9 @@ class UsageEvent:
     http_status: int | None
     usage: Usage
     streamed: bool
+    cost_picos: int = 0
+    cloud_picos: int | None = None
+    priced: bool = False
+    uncounted: bool = False
+    from_cache: bool = False
+    batch_line: BatchLine | None = None

@@ -20,7 +20,12 @@ class SeatStatus:
 
 @dataclass(frozen=True, slots=True)
 class NodeStatus:
-    """One node. `health` is healthy, suspect or down; `busy` counts the leases of all replicas, as last seen."""
+    """One node. `health` is healthy, suspect, down or barred (it refuses our token).
+
+    `busy` counts the leases of all replicas, as last seen.
+
+    `engine_calls` and `kv_used` are what the engine says of itself, None: it does not, or too long ago.
+    """
 
     name: NodeName
     engine: str
@@ -28,6 +33,8 @@ class NodeStatus:
     draining: bool
     busy: int
     slots: int
+    engine_calls: int | None = None
+    kv_used: float | None = None
     seats: tuple[SeatStatus, ...] = ()
 
 

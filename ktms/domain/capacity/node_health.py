@@ -3,7 +3,8 @@
 Rules: passive evidence first, since every real token is a heartbeat; one failure makes a node suspect, three in a
 row take it down, even if their answers had begun; three missed looks do so only while nothing of ours runs there;
 only a generated token brings it back, for a list of models proves nothing about generation (N13). A 4xx and a
-model that is loading are no failures. Slots are never touched here (N05). Not here: who gathers the evidence
+model that is loading are no failures, but where it is our token that is refused the node is barred: it would fail
+every call, and fast. Slots are never touched here (N05). Not here: who gathers the evidence
 (engine), what a suspect node is still asked for (`selection.py`).
 """
 
@@ -19,6 +20,7 @@ class Evidence(Enum):
     TOKEN = "an answer, or a look, that was generated to its end"
     HEARTBEAT = "the first token of an answer that goes on"
     ANSWERED = "a complete answer that is no token: alive, a 4xx too"
+    TOKEN_REFUSED = "a 401 or 403: alive, and of no use to us"
     CONNECT_FAILED = "no connection"
     SERVER_ERROR = "a 5xx, or an answer of another model"
     FIRST_TOKEN_TIMEOUT = "no token in time"
@@ -71,6 +73,9 @@ class NodeHealth:
             self._misses = 0
         elif evidence in _NO_NEWS:
             self._misses = 0
+        elif evidence is Evidence.TOKEN_REFUSED:
+            self._misses = 0
+            self._turn(Health.BARRED, now)
         elif evidence in _FAILURES:
             self._fail(now)
         else:
@@ -86,6 +91,11 @@ class NodeHealth:
         self._token_due_at = now + self._pause_s
         self._pause_s = min(2 * self._pause_s, TOKEN_PROBE_MAX_S)
 
+    def came_back(self, now: float) -> None:
+        """Note that the node has announced itself anew: whether it can generate is to be seen at once."""
+        self._token_due_at = now
+        self._pause_s = TOKEN_PROBE_EVERY_S
+
     def _heal(self, now: float) -> None:
         self.loading = False
         self._misses = 0
@@ -94,7 +104,10 @@ class NodeHealth:
 
     def _fail(self, now: float) -> None:
         self._failures += 1
-        self._turn(Health.DOWN if self._failures >= FAILURES_MAX else max(self.health, Health.SUSPECT), now)
+        if self._failures >= FAILURES_MAX:
+            self._turn(Health.DOWN, now)
+        elif self.health is Health.HEALTHY:
+            self._turn(Health.SUSPECT, now)
 
     def _miss(self, now: float, streams: int) -> None:
         if streams:
@@ -107,7 +120,7 @@ class NodeHealth:
     def _turn(self, health: Health, now: float) -> None:
         if health is not self.health:
             self.health, self.since = health, now
-            self._token_due_at = now + TOKEN_PROBE_EVERY_S if health is Health.SUSPECT else now
+            self._token_due_at = now if health is Health.DOWN else now + TOKEN_PROBE_EVERY_S
 
 
 FLEET_WITHOUT_MAJORITY_MAX = 2

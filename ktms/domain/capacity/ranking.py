@@ -13,7 +13,7 @@ from math import inf, log
 
 from ktms.domain.capacity.candidate import UNKNOWN_WINDOW, Row
 from ktms.domain.capacity.seat import Health
-from ktms.domain.capacity.weighing import NO_CLASS, weight
+from ktms.domain.capacity.weighing import BARRED_FROM, NO_CLASS, weight
 from ktms.domain.ids import NodeName, Region
 
 SHORTLIST_MAX = 64
@@ -51,13 +51,17 @@ STEPS_MAX = 1000
 class Ranking:
     """Rows for one kind of call, best first. `able` of them take calls at all, with `able_slots` in sum.
 
-    `asked`: a choice has looked at it, so the next refresh makes it again.
+    `asked`: a choice has looked at it, so the next refresh makes it again. `barred`: all that take calls refuse
+    our token; where only some do, these are not counted.
     """
 
-    __slots__ = ("_cursor", "_span", "able", "able_slots", "asked", "rows", "whole")
+    __slots__ = ("_cursor", "_span", "able", "able_slots", "asked", "barred", "rows", "whole")
 
     def __init__(self, rows: list[Row]) -> None:
-        able = [row[0].slots for row in rows if row[7].kind != NO_CLASS]
+        able = [row[0].slots for row in rows if NO_CLASS < row[7].kind < BARRED_FROM]
+        self.barred = not able
+        if self.barred:
+            able = [row[0].slots for row in rows if row[7].kind != NO_CLASS]
         self.rows = rows
         self.able = len(able)
         self.able_slots = sum(able)
@@ -106,7 +110,7 @@ def free_rows(
     found = [
         row
         for row in rows
-        if (state := row[0]).busy < state.slots
+        if (state := row[0]).taken < state.slots
         and state.health is health
         and not state.draining
         and row[1].cold is cold
@@ -115,9 +119,21 @@ def free_rows(
     return [row for row in found if row[7].name not in refused] if refused else found
 
 
-def able_rows(rows: Sequence[Row], need_tokens: int, refused: Collection[NodeName]) -> list[Row]:
-    """Give those that could take the call if they had a free slot."""
+def crowded_rows(rows: Sequence[Row]) -> list[Row]:
+    """Give those whose engines say that they are full although slots are free: others ask them past us."""
     return [
+        row
+        for row in rows
+        if (state := row[0]).busy < state.slots <= state.taken and state.health is not Health.BARRED
+    ]
+
+
+def able_rows(rows: Sequence[Row], need_tokens: int, refused: Collection[NodeName]) -> list[Row]:
+    """Give those that could take the call if they had a free slot.
+
+    Those that refuse our token are among them only where nobody else is.
+    """
+    found = [
         row
         for row in rows
         if row[0].health is not Health.DOWN
@@ -125,6 +141,7 @@ def able_rows(rows: Sequence[Row], need_tokens: int, refused: Collection[NodeNam
         and row[2] >= need_tokens
         and row[7].name not in refused
     ]
+    return [row for row in found if row[0].health is not Health.BARRED] or found
 
 
 def narrowed(rows: Sequence[Row], regions: frozenset[Region] | None, above_tokens: float) -> list[Row]:
@@ -154,7 +171,7 @@ def ordered(rows: list[Row], *, band: float, weighted: bool, spin: int) -> list[
     for row, step in zip(rows, steps, strict=True):
         state, one = row[0], row[7]
         off = one.kind == NO_CLASS
-        one.group = ((off * 2 + (state.busy >= state.slots)) * 8 + one.kind) * (STEPS_MAX + 1) + step
+        one.group = ((off * 2 + (state.taken >= state.slots)) * 8 + one.kind) * (STEPS_MAX + 1) + step
     rows.sort(key=lambda row: (row[7].group, -row[7].credit))
     return rows
 
@@ -163,7 +180,7 @@ def _steps(rows: Sequence[Row], band: float) -> list[int]:
     """How many steps each is behind the best: by expected finish, or by weight where there is no band."""
     if band < inf:
         read, written = TYPICAL_UNCACHED_TOKENS, TYPICAL_OUTPUT_TOKENS
-        costs = [read * row[4] + written * (row[5] + row[6] * row[0].busy) for row in rows]
+        costs = [read * row[4] + written * (row[5] + row[6] * row[0].taken) for row in rows]
     else:
         costs = [1.0 / max(weight(row[1]), WEIGHT_MIN) for row in rows]
     best = min(costs)

@@ -4,7 +4,7 @@ Names are the engine's own, compared exactly, but for one thing: `x` and `x:late
 tag, which its listings spell out and its users leave out). Only what an answer tells is compared more generously.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from ktms.domain.ids import VendorModel
 from ktms.domain.snapshot import Node
@@ -12,6 +12,7 @@ from ktms.domain.snapshot import Node
 DEFAULT_TAG = ":latest"
 DEFAULT_HOST = "registry.ollama.ai/"
 DEFAULT_NAMESPACE = "library/"
+FILE_ENDING = ".gguf"
 
 
 def with_tag(name: str) -> str:
@@ -49,3 +50,14 @@ def _in_full(name: str) -> str:
 def is_other_model(told: str, expected: Collection[VendorModel]) -> bool:
     """Whether an answer names none of the models that were expected; where none is, anything may answer."""
     return bool(expected) and not any(same_model(name, told) for name in expected)
+
+
+def unlisted(node: Node, told: Iterable[str]) -> list[VendorModel]:
+    """Give the models of a node that its engine does not list; a file stands for the model named after it."""
+    listed = {_of_file(name) for name in told}
+    return [name for name in node.windows if _of_file(name) not in listed]
+
+
+def _of_file(name: str) -> str:
+    file = name.replace("\\", "/").rpartition("/")[2]
+    return _in_full(file.removesuffix(FILE_ENDING))

@@ -123,6 +123,27 @@ class Patience:
         self._left_s -= seconds
 
 
+class _Endless(Patience):
+    """Waits as long as it takes; the caller knows a deadline."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(interactive=False, queue_timeouts_ms=())
+
+    def limit_s(self, queue_timeout_ms: int) -> float:
+        """Give no limit."""
+        del queue_timeout_ms
+        return inf
+
+    def used(self, seconds: float) -> None:
+        """Forget it."""
+
+
+ENDLESS = _Endless()
+"""The patience of a line of a batch."""
+
+
 class Calibration:
     """How far forecasts are off: mean of |forecast - actual| / actual, over waits that were really waited."""
 

@@ -25,7 +25,8 @@ T = TypeVar("T")
 class Decision:
     """What was decided. `regions` None: anywhere; `tier` None: the entry has none; `cache` None: nothing was said.
 
-    `regions` are those of policy and key; each model's own are applied by `plan.py`.
+    `regions` are those of policy and key; each model's own are applied by `plan.py`. `unsaid`: neither client
+    nor key named a placement.
     """
 
     models: tuple[Model, ...]
@@ -35,6 +36,7 @@ class Decision:
     regions: Regions
     interactive: bool
     cache: bool | None
+    unsaid: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,8 @@ def choose(
     entry = resolved.entry
     if not _may_use(snapshot, entry, key):
         return problem(ErrorCode.MODEL_NOT_ALLOWED, f"This key may not use {entry.name!r}.", param="model")
-    wish = _first(header.placement, field.placement, resolved.suffix.placement)
-    placement = placement_for(snapshot.policy, entry, key, wish)
+    wishes = (header.placement, field.placement, resolved.suffix.placement)
+    placement = placement_for(snapshot.policy, entry, key, *wishes)
     if isinstance(placement, Problem):
         return placement
     tier = _tier(entry, key, {"X-KTMS-Tier": header.tier, "ktms.tier": field.tier, "model": resolved.suffix.tier})
@@ -68,8 +70,9 @@ def choose(
         regions=_regions(snapshot, key),
         interactive=_first(header.interactive, field.interactive, key.interactive) or False,
         cache=_first(header.cache, field.cache),
+        unsaid=not any((*wishes, key.placement)),
     )
-    if excluded_by_region(decision.models, decision.placement, decision.regions):
+    if excluded_by_region(decision.models, decision.placement, decision.regions, unsaid=decision.unsaid):
         return problem(
             ErrorCode.REGION_NOT_ALLOWED, f"{entry.name!r} is not served in a region allowed for this call."
         )

@@ -12,6 +12,7 @@ from ktms.domain.capacity.serving import name_on
 from ktms.domain.catalogue import Catalogue, ChainSpec, ModelSpec, NodeSpec, TimeoutSpec, VendorSpec
 from ktms.domain.catalogue_rules import CatalogueInvalid, complaints
 from ktms.domain.ids import LOCAL, ModelName, NodeName, Region, VendorKeyId, VendorModel, VendorName
+from ktms.domain.price_compile import price_table
 from ktms.domain.routing.timers import overridden
 from ktms.domain.snapshot import (
     Chain,
@@ -59,6 +60,7 @@ def compile_snapshot(
         tiers=tier_words(chain.tiers for chain in catalogue.chains),
         policy=catalogue.policy,
         aliases=MappingProxyType(aliases),
+        prices=price_table(catalogue.prices),
     )
 
 
@@ -88,6 +90,7 @@ def _node(node: NodeSpec) -> Node:
         base_weight=node.slots if node.base_weight is None else node.base_weight,
         windows=MappingProxyType({VendorModel(model.name): model.context_window for model in node.models}),
         cloud_model=None if node.cloud_model is None else VendorModel(node.cloud_model),
+        draining=node.draining,
     )
 
 

@@ -26,9 +26,13 @@ class _Ruled:
 
 
 def placement_for(
-    policy: PolicySpec, entry: Model | Chain, key: ClientKey, wish: Placement | None
+    policy: PolicySpec, entry: Model | Chain, key: ClientKey, *wishes: Placement | None
 ) -> Placement | Problem:
-    """Give the placement of a call, or say why what was asked for may not be."""
+    """Give the placement of a call, or say why what was asked for may not be.
+
+    `wishes` are the client's own words, the one that goes before the others first; None: nothing was said there.
+    """
+    wish = next((one for one in wishes if one is not None), None)
     ruled = _ruled(policy, entry, key)
     if ruled.locked and wish not in {None, ruled.placement}:
         return _refused(f"The placement is locked to {ruled.placement.value}.")
@@ -37,7 +41,7 @@ def placement_for(
         if wish is not None or ruled.locked or not key.placements:
             return _refused(f"This key may not use the placement {chosen.value}.")
         chosen = _narrowest(key.placements)
-    return _in_force(policy, entry, key, wish, chosen)
+    return _in_force(policy, entry, key, wishes, chosen)
 
 
 def _ruled(policy: PolicySpec, entry: Model | Chain, key: ClientKey) -> _Ruled:
@@ -61,11 +65,15 @@ def _narrowest(placements: frozenset[Placement]) -> Placement:
 
 
 def _in_force(
-    policy: PolicySpec, entry: Model | Chain, key: ClientKey, wish: Placement | None, chosen: Placement
+    policy: PolicySpec,
+    entry: Model | Chain,
+    key: ClientKey,
+    wishes: tuple[Placement | None, ...],
+    chosen: Placement,
 ) -> Placement | Problem:
     if not policy.force_cloud:
         return chosen
-    if chosen is Placement.NODES_ONLY and _says_nodes_only(entry, key, wish):
+    if _says_nodes_only(entry, key, wishes):
         return problem(
             ErrorCode.NO_NODE_AVAILABLE,
             "Own nodes are switched off for now, and this call may run on nothing else.",
@@ -74,9 +82,12 @@ def _in_force(
     return Placement.CLOUD_ONLY
 
 
-def _says_nodes_only(entry: Model | Chain, key: ClientKey, wish: Placement | None) -> bool:
-    """Whether anybody but the global default says so: only the administrator's own default is overridden."""
-    said = {wish, key.placement}
+def _says_nodes_only(entry: Model | Chain, key: ClientKey, wishes: tuple[Placement | None, ...]) -> bool:
+    """Whether anybody but the global default says so, also one whose word another one's goes before.
+
+    The toggle goes beyond what anybody chose, so whoever wants to keep data at home is heard.
+    """
+    said = {*wishes, key.placement}
     if isinstance(entry, Model):
         said.add(entry.placement)
     return Placement.NODES_ONLY in said or key.placements == frozenset({Placement.NODES_ONLY})

@@ -83,7 +83,8 @@ class Verdict:
     `ends_call`: no other target is asked, the client gets `problem`; else `problem` is what it gets if no target
     is left. `breaker_counts`: the origin itself is at fault. `word` stands for it in `X-KTMS-Attempts`.
     `busy`: a node that is full although a slot looked free; that was no attempt. `loading`: a node whose model is
-    not in memory yet. Both are alive, and neither is worse for it.
+    not in memory yet; `draining`: one that takes nothing new, since it is about to stop. All are alive, and none
+    is worse for it.
     """
 
     ends_call: bool
@@ -93,6 +94,12 @@ class Verdict:
     word: str
     busy: bool = False
     loading: bool = False
+    draining: bool = False
+
+    @property
+    def passes(self) -> bool:
+        """Whether a node has passed the call by: that was no attempt, and another one may take it."""
+        return self.busy or self.loading or self.draining
 
     @property
     def out_of_time(self) -> bool:
@@ -157,16 +164,22 @@ def judge_failure(kind: FailureKind, *, visible: bool) -> Verdict:
 
 
 def judge_answer(
-    status: int, error: VendorError | None, *, has_retry_after: bool, of_node: bool = False
+    status: int,
+    error: VendorError | None,
+    *,
+    has_retry_after: bool,
+    of_node: bool = False,
+    draining: bool = False,
 ) -> Verdict:
     """Judge an answer that is no success: a status, or an error object inside a 200 (its real meaning counts).
 
-    `of_node`: it came from a machine of ours, which has no keys and may be full, loading or without the model.
+    `of_node`: it came from a machine of ours, which has no keys and may be full, loading or without the model; it
+    says of itself if it is `draining`.
     """
     told = error or VendorError()
     real = _real_status(status, told)
     if of_node:
-        verdict = _judge_node(real, told)
+        verdict = _judge_draining() if real == 503 and draining else _judge_node(real, told)
         if verdict is not None:
             return verdict
     if real == 429:
@@ -188,7 +201,13 @@ def judge_answer(
 
 BUSY_WORD = "busy"
 LOADING_WORD = "loading"
-"""How these two stand in `X-KTMS-Attempts`: a status would say too little."""
+DRAINING_WORD = "draining"
+"""How these stand in `X-KTMS-Attempts`: a status would say too little."""
+
+
+def _judge_draining() -> Verdict:
+    cause = problem(ErrorCode.NO_NODE_AVAILABLE, "The node takes no new calls.", retry_after_s=SOON_S)
+    return replace(_verdict(503, Rest.NOTHING, cause), word=DRAINING_WORD, draining=True)
 
 
 def _judge_node(real: int, told: VendorError) -> Verdict | None:

@@ -9,10 +9,11 @@ cooldown).
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
+from ktms.domain.capacity.serving import with_tag
 from ktms.domain.errors import ErrorCode, Problem, problem
 from ktms.domain.placement import Placement
 from ktms.domain.routing.choose import Decision
-from ktms.domain.routing.permitted import cloud_targets, local_targets
+from ktms.domain.routing.permitted import cloud_targets, local_targets, wants_nodes
 from ktms.domain.routing.rotation import Rotations, rotate
 from ktms.domain.routing.window import local_window
 from ktms.domain.snapshot import CloudTarget, LocalTarget, Model
@@ -104,7 +105,7 @@ def candidates(decision: Decision) -> Candidates:
 
 def candidates_key(decision: Decision) -> Hashable:
     """What `candidates` depends on; valid as long as the snapshot it came from is kept."""
-    return (decision.models, decision.placement, decision.regions)
+    return (decision.models, decision.placement, decision.regions, decision.unsaid)
 
 
 def plan(
@@ -134,17 +135,30 @@ def plan(
     return Plan(steps, attempts_max, _local_attempts_max(decision.placement, steps, attempts_max), need_tokens)
 
 
+def why_no_node(decision: Decision, steps: tuple[Step, ...]) -> str | None:
+    """Say in a word of `X-KTMS-Attempts` why a call that is for nodes too has none in its plan; None: it has some.
+
+    `none`: no enabled node serves its models; `unfit`: window or region leave out those that do.
+    """
+    if any(isinstance(step, LocalStep) for step in steps):
+        return None
+    wanted = [model for model in decision.models if wants_nodes(model, decision.placement, unsaid=decision.unsaid)]
+    if not wanted:
+        return None
+    return "unfit" if any(target.nodes for model in wanted for target in model.local) else "none"
+
+
 def _local_group(model: Model, decision: Decision, known: dict[Hashable, LocalTarget]) -> _InOrder:
     """Make the local steps of a model; equal targets of several models become one, so that they are asked once."""
-    found = local_targets(model, decision.placement, decision.regions)
-    targets = (known.setdefault((target.vendor_model, target.nodes), target) for target in found)
+    found = local_targets(model, decision.placement, decision.regions, unsaid=decision.unsaid)
+    targets = (known.setdefault((with_tag(target.vendor_model), target.nodes), target) for target in found)
     return _InOrder(tuple(LocalStep(model, target, local_window(model, target)) for target in targets))
 
 
 def _cloud_groups(model: Model, decision: Decision) -> Iterator[_Group]:
     steps = tuple(
         CloudStep(model, target, model.context_window)
-        for target in cloud_targets(model, decision.placement, decision.regions)
+        for target in cloud_targets(model, decision.placement, decision.regions, unsaid=decision.unsaid)
     )
     weighted = tuple(step for step in steps if step.target.weight is not None)
     yield _Rotating(weighted) if len(weighted) > 1 else _InOrder(weighted)

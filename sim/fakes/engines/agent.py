@@ -19,15 +19,16 @@ class Agent(Ollama):
         if self.route(asked.path) is not Route.CHAT:
             return self.refusal(404, "not found")
         if machine.quirks.draining:
-            return self._unavailable("draining", "This node is shutting down.", "FN3")
+            return self._unavailable(None, "This node is shutting down.", "FN3", state="draining")
         if machine.running + machine.waiting >= machine.slots:
             return self._unavailable("busy", "All slots of this node are taken.", "FN2")
         return super().refuses(asked, machine)
 
-    def _unavailable(self, code: str, message: str, means: str) -> Page:
+    def _unavailable(self, code: str | None, message: str, means: str, *, state: str | None = None) -> Page:
+        """Refuse for a while; that it drains stands in the header alone."""
         fields = {"message": message, "type": "unavailable", "param": None, "code": code}
-        state = ((STATE_HEADER, code),) if code == "draining" else ()
-        return Page(503, compact({"error": fields}), headers=(*state, ("Retry-After", "1")), means=means)
+        told = () if state is None else ((STATE_HEADER, state),)
+        return Page(503, compact({"error": fields}), headers=(*told, ("Retry-After", "1")), means=means)
 
     def page(self, method: str, path: str, machine: Machine) -> Page:
         """Answer the list of models; there is nothing else."""

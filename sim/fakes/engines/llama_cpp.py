@@ -3,6 +3,7 @@
 What is asked beyond its slots waits without bound. Sources: the fleet research, section 2.3.
 """
 
+from sim.draft import Habit
 from sim.fakes import asking
 from sim.fakes.dialect import Break, Dialect, Machine, Page, Saying
 from sim.fakes.steps import Asked
@@ -125,14 +126,19 @@ class LlamaCpp(Dialect):
     def _metrics(self, machine: Machine) -> Page:
         if not machine.quirks.metrics:
             return self.refusal(501, "This server does not support metrics. Start it with `--metrics`")
-        text = METRICS.format(running=machine.running, waiting=machine.waiting)
+        running, waiting = machine.gauges.total()
+        text = METRICS.format(running=running, waiting=waiting)
         return Page(200, text.encode(), "text/plain; version=0.0.4")
 
     def cards(self, machine: Machine) -> list[Json]:
         """Describe its one model; slots are automatic, so each tells the window that all of them share."""
-        n_ctx = None if machine.window is None else machine.window * machine.slots_declared
+        parts = 1 if Habit.SHARES_WINDOW in machine.quirks.habits else machine.slots_declared
+        n_ctx = None if machine.window is None else machine.window * parts
         meta = None if machine.quirks.loading else {"n_ctx_train": 131_072, "n_ctx": n_ctx}
-        return [card(machine.models[0], "llamacpp", meta=meta)]
+        if Habit.TELLS_BUSY not in machine.quirks.habits:
+            return [card(machine.models[0], "llamacpp", meta=meta)]
+        known: Json = {"loaded": not machine.quirks.loading, "busy": machine.running + machine.waiting}
+        return [card(machine.models[0], "llamacpp", meta=meta, ktms=known)]
 
 
 _WANT_A_MODEL = frozenset({"/health", "/v1/health", "/props", "/slots"})

@@ -104,7 +104,8 @@ class Tgi(Dialect):
             case "GET", "/info":
                 return Page(200, compact(_info(machine)))
             case "GET", "/metrics":
-                text = METRICS.format(running=machine.running, waiting=machine.waiting)
+                running, waiting = machine.gauges.total()
+                text = METRICS.format(running=running, waiting=waiting)
                 return Page(200, text.encode(), "text/plain; version=0.0.4")
             case "GET", "/v1/models":
                 return super().page(method, path, machine)

@@ -4,19 +4,18 @@ Its `/health` and `/v1/models` say nothing about generation; what is asked beyon
 the fleet research, section 2.2.
 """
 
+from sim.draft import Habit
 from sim.fakes import asking
 from sim.fakes.dialect import Break, Dialect, Machine, Page, Saying
 from sim.fakes.steps import Asked
 from sim.fakes.wire_text import HOLE, Json, Write, card, compact, told, usage
 
 METRICS = """\
-# TYPE vllm:num_requests_running gauge
-vllm:num_requests_running{{engine="0",model_name="{model}"}} {running}.0
-# TYPE vllm:num_requests_waiting gauge
-vllm:num_requests_waiting{{engine="0",model_name="{model}"}} {waiting}.0
-# TYPE vllm:kv_cache_usage_perc gauge
-vllm:kv_cache_usage_perc{{engine="0",model_name="{model}"}} {share}
+vllm:num_requests_running{{engine="{engine}",model_name="{model}"}} {running}.0
+vllm:num_requests_waiting{{engine="{engine}",model_name="{model}"}} {waiting}.0
+vllm:{cache}_cache_usage_perc{{engine="{engine}",model_name="{model}"}} {share}
 """
+"""The series of one of its engines; real ones are sorted by name, and have hundreds of lines in between."""
 
 _TYPES = {400: "BadRequestError", 404: "NotFoundError", 429: "TooManyRequestsError"}
 _HOLE_COUNT = 123_456_789
@@ -90,11 +89,7 @@ class Vllm(Dialect):
             case "GET", "/load":
                 return Page(200, compact({"server_load": machine.running + machine.waiting}))
             case "GET", "/metrics":
-                share = round(machine.running / machine.slots, 3)
-                text = METRICS.format(
-                    model=machine.models[0], running=machine.running, waiting=machine.waiting, share=share
-                )
-                return Page(200, text.encode(), "text/plain; version=0.0.4")
+                return Page(200, _metrics(machine).encode(), "text/plain; version=0.0.4")
             case "GET", "/v1/models":
                 return super().page(method, path, machine)
             case _:
@@ -115,6 +110,23 @@ class OldVllm(Vllm):
         kind = _TYPES.get(status, "InternalServerError")
         fields = {"object": "error", "message": message, "type": kind, "param": param, "code": status}
         return Page(status, compact(fields))
+
+
+def _metrics(machine: Machine) -> str:
+    """Write one series per engine, which share the slots."""
+    cache = "gpu" if Habit.OLD_METRICS in machine.quirks.habits else "kv"
+    engines = machine.gauges.told()
+    return "".join(
+        METRICS.format(
+            engine=number,
+            model=machine.models[0],
+            running=running,
+            waiting=waiting,
+            cache=cache,
+            share=round(running * len(engines) / machine.slots, 3),
+        )
+        for number, (running, waiting) in enumerate(engines)
+    )
 
 
 def _counts_on(saying: Saying) -> bool:

@@ -10,6 +10,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from ktms.adapters.memory.clock import LoopClock
+from ktms.adapters.memory.repeats import MemoryRepeats
+from ktms.adapters.memory.shelf import MemoryShelf
 from ktms.adapters.memory.store import NEWS_MAX, MemoryStore
 from ktms.ports.catalogue import StoreAway
 from ktms.ports.change_feed import News
@@ -63,6 +66,8 @@ class SimPostgres:
     def __init__(self, seed: Seed, trace: Trace) -> None:
         self.trace = trace
         self.store = SharedStore(self._tell)
+        self.shelf = MemoryShelf(LoopClock(), self.store)
+        self.repeats = MemoryRepeats(self.store)
         self._seed = seed
         self._faults: dict[str, list[float]] = {"postgres_away": [], "postgres_hung": [], "postgres_slow": []}
         self._feeds: list[Heard] = []

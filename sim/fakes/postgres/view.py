@@ -13,7 +13,9 @@ from ktms.ports.change_feed import KeyChanged, News
 from ktms.ports.clock import Clock
 from ktms.ports.entropy import Entropy
 from sim.fakes.postgres.nodes import SimNodeRegistry
+from sim.fakes.postgres.repeats import SimRepeats
 from sim.fakes.postgres.server import Heard, Line, SimPostgres, Unanswered
+from sim.fakes.postgres.shelf import SimBatchStore, SimBatchUpkeep, SimFileStore, SimLineStore
 from sim.journal.journal import Journal
 
 SILENCE_MAX_S = 10.0
@@ -29,6 +31,11 @@ class PostgresView:
         self.catalogue = SimCatalogueStore(line)
         self.keys = SimKeyStore(line, journal)
         self.changes = SimChangeFeed(line)
+        self.files = SimFileStore(line)
+        self.batches = SimBatchStore(line)
+        self.lines = SimLineStore(line, journal)
+        self.upkeep = SimBatchUpkeep(line, journal)
+        self.repeats = SimRepeats(line, journal)
 
 
 class SimCatalogueStore:

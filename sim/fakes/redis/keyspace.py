@@ -1,11 +1,12 @@
 """Keys and their time to live, in milliseconds of the loop's time, and the news that changes make.
 
-Not here: commands, RESP, what is in a sorted set (`sorted_sets.py`).
+Not here: commands, RESP, what is in a sorted set (`sorted_sets.py`) or in a hash (`hashes.py`).
 """
 
 import asyncio
 from collections.abc import Callable
 
+from sim.fakes.redis.hashes import Hashes
 from sim.fakes.redis.sorted_sets import SortedSets
 
 
@@ -30,11 +31,16 @@ class Keyspace:
         self._values: dict[bytes, bytes] = {}
         self._ends_at_ms: dict[bytes, int] = {}
         self.sets = SortedSets()
+        self.hashes = Hashes(self.now_ms)
         self._told: list[tuple[bytes, bytes]] = []
 
     def now_ms(self) -> int:
         """Give the time that all of this counts on."""
         return int(self._now() * 1000)
+
+    def now_us(self) -> int:
+        """Give the same in microseconds."""
+        return int(self._now() * 1_000_000)
 
     def get(self, key: bytes) -> bytes | None:
         """Give a value that is still alive."""
@@ -84,7 +90,8 @@ class Keyspace:
         """Delete a key; False when there is none."""
         there = self.get(key) is not None
         self._forget(key)
-        return there or self.sets.delete(key)
+        there |= self.sets.delete(key)
+        return self.hashes.delete(key) or there
 
     def _forget(self, key: bytes) -> None:
         self._ends_at_ms.pop(key, None)
@@ -103,11 +110,12 @@ class Keyspace:
         """Give all that is here, as a replica has it that hears of nothing after this."""
         copy = Keyspace(self._now)
         copy._values, copy._ends_at_ms = dict(self._values), dict(self._ends_at_ms)
-        copy.sets = self.sets.copy()
+        copy.sets, copy.hashes = self.sets.copy(), self.hashes.copy()
         return copy
 
     def clear(self) -> None:
         """Delete all, as a restart without persistence does."""
         self._values.clear()
         self.sets.clear()
+        self.hashes.clear()
         self._ends_at_ms.clear()

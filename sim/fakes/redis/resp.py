@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 LINE_MAX_BYTES = 64 * 1024
 ARGUMENTS_MAX = 4096
-REQUEST_MAX_BYTES = 1024 * 1024
-"""More than any request of ours; Redis itself takes 512 MiB per argument."""
+REQUEST_MAX_BYTES = 2 * 1024 * 1024
+"""More than any request of ours, a kept answer of 1 MiB included; Redis itself takes 512 MiB per argument."""
 
 _CRLF = b"\r\n"
 _DIGITS_MAX = 20

@@ -11,6 +11,7 @@ from typing import cast
 
 from sim.fakes.redis.commands import Session, State, answer
 from sim.fakes.redis.keyspace import Keyspace, loop_now_s
+from sim.fakes.redis.quota_twins import register_quota_twins
 from sim.fakes.redis.resp import FramingBroken, RequestReader, encode
 from sim.fakes.redis.scripts import Twin
 from sim.fakes.redis.twins import register_twins
@@ -37,6 +38,7 @@ class SimRedis:
         self._open: dict[int, RedisConnection] = {}
         self._connections_total = 0
         register_twins(self.state.scripts)
+        register_quota_twins(self.state.scripts)
 
     @property
     def away(self) -> bool:

@@ -19,6 +19,7 @@ def register_twins(scripts: Scripts) -> None:
         (sources.renew, renew),
         (sources.release, release),
         (sources.drained, drained),
+        (sources.moment, moment),
         (sources.wait, wait),
         (sources.leave, leave),
         (sources.read, read),
@@ -31,12 +32,13 @@ def register_twins(scripts: Scripts) -> None:
 def take(data: Keyspace, keys: list[bytes], arguments: list[bytes]) -> Answer:
     """Take a slot on the first node that has one free."""
     now = data.now_ms()
-    epoch = data.get(keys[0])
-    if epoch is None or int(epoch) > now:
-        epoch = b"%d" % now
-        data.put(keys[0], epoch)
+    told = data.get(keys[0])
+    epoch = int(told) if told is not None and told.removeprefix(b"-").isdigit() else None
+    if epoch is None or epoch > now:
+        epoch = now
+        data.put(keys[0], b"%d" % now)
     lease, ttl_ms, grace_ms, *slots = arguments
-    if now - int(epoch) < int(grace_ms):
+    if now - epoch < int(grace_ms):
         return [-1]
     nodes = keys[1:]
     held = None
@@ -82,20 +84,27 @@ def release(data: Keyspace, keys: list[bytes], arguments: list[bytes]) -> Answer
         if drain_ms == b"0":
             data.tell(channel, name)
         else:
-            data.sets.add(node, _DRAINING + lease, data.now_ms() + int(drain_ms))
+            member = _DRAINING + drain_ms + _DRAINING + lease
+            data.sets.add(node, member, data.now_ms() + int(drain_ms))
     return removed
 
 
 def drained(data: Keyspace, keys: list[bytes], arguments: list[bytes]) -> Answer:
-    """Free the draining slots of nodes that are idle."""
-    channel, *names = arguments
+    """Free the slots of nodes that drained already when these were seen idle."""
+    channel, until_ms, *names = arguments
     freed = 0
     for node, name in zip(keys, names, strict=True):
-        gone = [member for member in data.sets.members(node) if member.startswith(_DRAINING)]
+        gone = [member for member in data.sets.members(node) if _drained_before(data, node, member, int(until_ms))]
         freed += sum(data.sets.remove(node, member) for member in gone)
         if gone:
             data.tell(channel, name)
     return freed
+
+
+def moment(data: Keyspace, keys: list[bytes], arguments: list[bytes]) -> Answer:
+    """Give the time."""
+    del keys, arguments
+    return data.now_ms()
 
 
 def wait(data: Keyspace, keys: list[bytes], arguments: list[bytes]) -> Answer:
@@ -136,6 +145,14 @@ def post(data: Keyspace, keys: list[bytes], arguments: list[bytes]) -> Answer:
     for key, report in zip(keys, reports, strict=True):
         data.put(key, b"%d %b" % (data.now_ms(), report), lives_ms=int(ttl_ms))
     return len(keys)
+
+
+def _drained_before(data: Keyspace, node: bytes, member: bytes, until_ms: int) -> bool:
+    if not member.startswith(_DRAINING):
+        return False
+    ends_ms = data.sets.score(node, member)
+    assert ends_ms is not None, "it was found there"
+    return ends_ms - int(member.split(_DRAINING, 2)[1]) < until_ms
 
 
 def _begin_epoch(data: Keyspace, key: bytes, now_ms: int) -> None:

@@ -1,4 +1,7 @@
-"""FP5: a call with an Idempotency-Key is refused while none can be verified; nothing is started or paid for it."""
+"""FP5: a call with an Idempotency-Key is refused while none can be verified; nothing is started or paid for it.
+
+Before and after an outage such calls are answered. Whose key cannot be verified is told that instead.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -7,7 +10,7 @@ from sim.draft import CallDraft, Draft, Knobs, Manner
 from sim.journal.calls import Call
 from sim.journal.journal import Journal
 from sim.scenarios.books.outage import KNOWN, LATE, draw_outage, draw_replicas, scattered, warm_up, world_of
-from sim.scenarios.books.reading import EDGE_S, LOOKUP_S, Books, answered, refused_with
+from sim.scenarios.books.reading import EDGE_S, LOOKUP_S, Books, answered, key_of, refused_with
 from sim.scenarios.scenario import Scenario
 from sim.seed import Chance, Seed
 
@@ -55,20 +58,20 @@ def _active(journal: Journal) -> Iterator[str]:
 
 def _seen(journal: Journal) -> Iterator[str]:
     books = Books(journal)
-    hosts = {call.gateway for call in _in_an_outage(books)}
-    all_calls = [call for call in books.watch.calls.values() if call.ends]
-    once = [call for call in all_calls if _is_once(call)]
+    once = [call for call in _in_an_outage(books) if call.over_at < books.outages[0].end]
+    known = [call for call in once if key_of(call) in KNOWN]
     if (
-        hosts == set(books.hosts) != set()
-        and all(_refused_and_free(books, call) for call in once)
-        and any(answered(call) for call in all_calls if call not in once)
+        {call.gateway for call in known} == set(books.hosts) != set()
+        and all(refused_with(call, "idempotency_unavailable", retry=True) for call in known)
+        and all(_is_free(books, call) for call in once)
+        and any(answered(call) for call in books.watch.calls.values())
     ):
         yield "FP5"
 
 
-def _refused_and_free(books: Books, call: Call) -> bool:
+def _is_free(books: Books, call: Call) -> bool:
     return (
-        refused_with(call, "idempotency_unavailable", retry=False)
+        call.outcome == "error"
         and not books.watch.asked_for.get(call.name)
         and call.request_id != ""
         and not books.watch.usages.get(call.request_id)

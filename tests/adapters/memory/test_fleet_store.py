@@ -6,9 +6,10 @@ import pytest
 
 from ktms.adapters.memory.clock import ManualClock
 from ktms.adapters.memory.fleet_replica import MemoryReplica
-from ktms.adapters.memory.fleet_store import NEWS_MAX, REPORT_TTL_S, MemoryFleetStore
+from ktms.adapters.memory.fleet_store import NEWS_MAX, MemoryFleetStore
 from ktms.domain.capacity.node_report import Look, NodeReport
 from ktms.domain.ids import LeaseId, NodeName
+from ktms.ports.fleet_board import REPORT_TTL_S, SPOKEN_TTL_S
 from ktms.ports.lease_store import LEASE_TTL_S, Lease, LeaseStoreAway, SlotWish
 
 MAC = NodeName("mac-1")
@@ -47,8 +48,18 @@ def test_being_away_ends_when_told_so() -> None:
 def test_a_report_that_nobody_renews_is_forgotten() -> None:
     clock = ManualClock()
     store = MemoryFleetStore(clock)
+    store.post([NodeReport(MAC, Look.ANSWERED)])
+    clock.advance(SPOKEN_TTL_S)
+    assert len(store.read([MAC], []).seen) == 1
+    clock.advance(REPORT_TTL_S - SPOKEN_TTL_S)
+    assert store.read([MAC], []).seen == ()
+
+
+def test_a_token_is_forgotten_long_before() -> None:
+    clock = ManualClock()
+    store = MemoryFleetStore(clock)
     store.post([NodeReport(MAC, Look.SPOKE)])
-    clock.advance(REPORT_TTL_S)
+    clock.advance(SPOKEN_TTL_S)
     assert store.read([MAC], []).seen == ()
 
 
@@ -75,7 +86,7 @@ async def test_what_a_replica_said_to_a_store_that_was_away_is_done_when_it_is_b
     assert replica.busy(MAC) == 0
 
 
-@pytest.mark.parametrize("method", ["take", "renew", "read", "claim", "post", "drained", "freed"])
+@pytest.mark.parametrize("method", ["take", "renew", "read", "claim", "post", "moment", "drained", "freed"])
 async def test_a_store_that_is_away_answers_nobody(method: str) -> None:
     replica = MemoryReplica(MemoryFleetStore(ManualClock(), away="silenced"), "gw1")
     asked: dict[str, Callable[[], Awaitable[object]]] = {
@@ -84,7 +95,8 @@ async def test_a_store_that_is_away_answers_nobody(method: str) -> None:
         "read": lambda: replica.read([], []),
         "claim": lambda: replica.claim("probe", 1),
         "post": lambda: replica.post([]),
-        "drained": lambda: replica.drained([]),
+        "moment": replica.moment,
+        "drained": lambda: replica.drained([], 0.0),
         "freed": lambda: anext(replica.freed()),
     }
     with pytest.raises(LeaseStoreAway, match="silenced"):

@@ -6,9 +6,7 @@ from redis.asyncio import Redis
 from ktms.adapters.redis.fitness import unfit
 from ktms.adapters.redis.link import RedisLink
 from ktms.ports.lease_store import LeaseStoreAway
-from tests.adapters.redis.stand_in import StandIn
-
-PATIENT_S = 5.0
+from tests.adapters.redis.stand_in import PATIENT_S, StandIn
 
 
 @pytest.fixture

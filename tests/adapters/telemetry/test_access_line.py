@@ -48,6 +48,11 @@ def test_text_in_a_name_cannot_break_the_line(make_record: Callable[..., CallRec
     assert json_line(make_record(model='a"\n{b'))["model"] == 'a"\n{b'
 
 
+def test_what_a_call_cost_is_in_its_line_where_it_cost_anything(make_record: Callable[..., CallRecord]) -> None:
+    assert json_line(make_record(cost_micros=12))["cost_micros"] == 12
+    assert "cost_micros" not in json_line(make_record(cost_micros=0))
+
+
 def test_a_server_error_is_a_warning(make_record: Callable[..., CallRecord]) -> None:
     assert [level_of(make_record(status=status)) for status in (200, 429, 499, 500, 503)] == [
         "info",
@@ -75,6 +80,12 @@ def test_the_console_line_reads_from_left_to_right(make_record: Callable[..., Ca
 def test_the_console_line_of_a_refused_call_names_the_code(make_record: Callable[..., CallRecord]) -> None:
     line = console_line(make_record(status=404, model=None, code="model_not_found"))
     assert "  model_not_found  " in line
+
+
+def test_an_answer_that_was_given_again_is_told(make_record: Callable[..., CallRecord]) -> None:
+    assert "replayed" in console_line(make_record(replayed=True))
+    assert json_line(make_record(replayed=True, cache="hit")).items() >= {"replayed": True, "cache": "hit"}.items()
+    assert not {"replayed", "cache"} & json_line(make_record()).keys()
 
 
 def test_the_console_line_says_when_the_client_left(make_record: Callable[..., CallRecord]) -> None:

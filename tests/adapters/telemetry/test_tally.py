@@ -59,6 +59,23 @@ def test_tokens_count_by_kind(make_record: Callable[..., CallRecord]) -> None:
     assert tally.tokens.values == {("prompt",): 7, ("completion",): 3}
 
 
+def test_costs_count_by_vendor_and_model(make_record: Callable[..., CallRecord]) -> None:
+    tally = Tally()
+    tally.add_call(make_record(cost_micros=0))
+    tally.add_call(make_record(cost_micros=7))
+    tally.add_call(make_record(cost_micros=5))
+    assert tally.cost_micros.values == {("openai", "small"): 12}
+    assert tally.cost_micros in tally.counters
+
+
+def test_answers_given_again_are_counted_where_they_are_kept(make_record: Callable[..., CallRecord]) -> None:
+    tally = Tally()
+    for cache in ("hit", "miss", "hit", None):
+        tally.add_call(make_record(cache=cache))
+    assert tally.cache.values == {("hit",): 2, ("miss",): 1}
+    assert tally.cache in tally.counters
+
+
 def test_a_call_whose_client_left_counts_as_cancelled(make_record: Callable[..., CallRecord]) -> None:
     tally = Tally()
     tally.add_call(make_record(cancelled=True))

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, TypeAlias
 import grpc
 import pytest
 
+from ktms.adapters.memory.batch_store import MemoryBatchStore
 from ktms.adapters.memory.catalogue_store import MemoryCatalogueStore
 from ktms.adapters.memory.clock import ManualClock
 from ktms.adapters.memory.config_store import MemoryConfigStore
 from ktms.adapters.memory.key_admin import MemoryKeyAdmin
+from ktms.adapters.memory.ledger import MemoryLedger
 from ktms.adapters.memory.node_registry import MemoryNodeRegistry
 from ktms.adapters.memory.policy_store import MemoryPolicyStore
+from ktms.adapters.memory.shelf import MemoryShelf
 from ktms.adapters.memory.store import MemoryStore
 from ktms.adapters.memory.telemetry import MemoryTelemetry
 from ktms.adapters.system.entropy import SystemEntropy
@@ -44,10 +47,13 @@ class Stage:
     listen: Listen = LOOPBACK
     fleet: FleetStatus = field(default_factory=lambda: FleetStatus(known=False))
     clock: ManualClock = field(default_factory=ManualClock)
+    book: MemoryLedger = field(default_factory=MemoryLedger)
+    shelf: MemoryShelf = field(init=False)
     server: AdminServer = field(init=False)
 
     def __post_init__(self) -> None:
         entropy = SystemEntropy()
+        self.shelf = MemoryShelf(self.clock, self.store)
         self.server = AdminServer(
             self.listen,
             AdminPorts(
@@ -57,6 +63,8 @@ class Stage:
                 nodes=MemoryNodeRegistry(self.store, entropy, self.clock),
                 policies=MemoryPolicyStore(self.store),
                 fleet=lambda: self.fleet,
+                batches=MemoryBatchStore(self.shelf),
+                reports=self.book,
             ),
             telemetry=self.telemetry,
             server_version="1.2.3",

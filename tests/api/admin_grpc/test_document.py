@@ -41,7 +41,7 @@ WHOLE = Catalogue(
     models=(ModelSpec("a", (TargetSpec("local", "b", 3),), aliases=("c",), allowed_regions=()),),
     chains=(ChainSpec("auto", {"high": ("a", "c")}, "high"),),
     nodes=(NodeSpec("mac", "http://x", (NodeModelSpec("b", 8192),), EngineKind.VLLM, Secret("token")),),
-    prices=(PriceSpec("openai", "x", Decimal("0.1500000000000000000001"), None, None, Decimal("0.6")),),
+    prices=(PriceSpec("openai", "x", Decimal("0.1500000000000000000001"), None, None, Decimal("0.6"), 86_400),),
     tenants=(TenantSpec("team", Limits(usd_per_month_micros=5), DollarLimitMode.CLOSED),),
     client_keys=(
         ClientKeySpec("app", "team", ("a",), (Placement.NODES_ONLY,), expires_at=1.5, secret=Secret("ktms_sk_x")),
@@ -71,11 +71,11 @@ def test_the_names_on_the_wire_are_those_of_format_1() -> None:
         "nodes": [
             "base_weight", "cloud_model", "enabled", "engine", "models", "name", "region", "slots", "token", "url",
         ],
-        "prices": ["cache_write", "cached_input", "input", "model", "output", "vendor"],
+        "prices": ["cache_write", "cached_input", "input", "model", "output", "valid_from", "vendor"],
         "tenants": ["dollar_limit_mode", "limits", "name"],
         "client_keys": [
-            "allowed_regions", "dollar_limit_mode", "expires_at", "interactive", "limits", "models", "name",
-            "placement", "placement_lock", "placements", "secret", "tenant", "tier",
+            "allowed_regions", "cache_ttl_s", "dollar_limit_mode", "expires_at", "interactive", "limits", "models",
+            "name", "placement", "placement_lock", "placements", "secret", "tenant", "tier",
         ],
     }  # fmt: skip
     assert sorted(plain["catalogue"]["policy"]) == [

@@ -34,6 +34,7 @@ WHOLE = ClientKeySpec(
     interactive=True,
     limits=Limits(0, 2, 3, 4, 5),
     dollar_limit_mode=DollarLimitMode.CLOSED,
+    cache_ttl_s=60,
     expires_at=1_800_000_000.5,
 )
 

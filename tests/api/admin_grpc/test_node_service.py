@@ -9,12 +9,11 @@ from ktms.api.admin_grpc.gen import admin_pb2
 from ktms.domain.access.actor import Role
 from ktms.domain.access.key_form import KeyKind, read_key
 from ktms.domain.access.secret import Secret
-from ktms.domain.announcement import ANNOUNCE_FORGOTTEN_S, AnnouncedModel, Announcement
+from ktms.domain.announcement import ANNOUNCE_FORGOTTEN_S
 from ktms.domain.capacity.fleet_status import FleetStatus, NodeStatus, QueueStatus, SeatStatus
 from ktms.domain.catalogue import (
     Catalogue,
     ChainSpec,
-    EngineKind,
     ModelSpec,
     NodeModelSpec,
     NodeSpec,
@@ -24,16 +23,8 @@ from ktms.domain.catalogue import (
 from ktms.domain.ids import KeyId, ModelName, NodeName, VendorModel
 from ktms.domain.placement import Placement
 from tests.api.admin_grpc.stage import Metadata, Stage, Stub, refusal
+from tests.domain.announcements import SAID
 
-SAID = Announcement(
-    "http://10.0.0.7:8790",
-    Secret("canary-node-token"),
-    EngineKind.OLLAMA,
-    1_790_000_000_000,
-    4,
-    (AnnouncedModel("qwen3:4b", 8192, loaded=True), AnnouncedModel("llama3")),
-    engine_version="0.32.1",
-)
 DECLARED = NodeSpec("by-hand", "http://10.0.0.8:1", (NodeModelSpec("qwen3:4b", 4096),), token=Secret("canary"))
 WANTED = Catalogue(
     nodes=(DECLARED,),
@@ -51,6 +42,7 @@ WANTED = Catalogue(
     ),
     chains=(ChainSpec("auto", {"high": ("small", "nowhere"), "low": ("small",)}, "low"),),
 )
+SMALL = Catalogue(models=(ModelSpec("small", (TargetSpec("local", "qwen3:4b"),)),))
 
 
 @pytest.fixture
@@ -63,9 +55,9 @@ def viewer(stage: Stage) -> Metadata:
     return stage.bearer(Role.VIEWER)
 
 
-async def apply(stage: Stage, stub: Stub, catalogue: Catalogue = WANTED) -> None:
+async def apply(stage: Stage, stub: Stub, catalogue: Catalogue = WANTED) -> admin_pb2.ApplyConfigResponse:
     request = admin_pb2.ApplyConfigRequest(document=encode_catalogue(catalogue))
-    await stub.ApplyConfig(request, metadata=stage.bearer(Role.OWNER))
+    return await stub.ApplyConfig(request, metadata=stage.bearer(Role.OWNER))
 
 
 async def join(stage: Stage, stub: Stub, name: str, *models: str) -> None:
@@ -106,7 +98,7 @@ async def test_a_key_is_revoked_once(stage: Stage, stub: Stub, operator: Metadat
     await stub.RevokeNodeKey(admin_pb2.RevokeNodeKeyRequest(name="mac-1"), metadata=operator)
     async with refusal() as seen:
         await stub.RevokeNodeKey(admin_pb2.RevokeNodeKeyRequest(name="mac-1"), metadata=operator)
-    assert seen == [(grpc.StatusCode.NOT_FOUND, "no node of this name has a live key")]
+    assert seen == [(grpc.StatusCode.NOT_FOUND, "node mac-1 has no live key")]
 
 
 async def test_nodes_are_listed_with_what_was_declared_and_announced(
@@ -124,6 +116,16 @@ async def test_nodes_are_listed_with_what_was_declared_and_announced(
     assert [each.HasField("loaded") for each in mac.announced.models] == [True, False]
     assert (mac.heard_at.seconds, mac.silent) == (int(stage.clock.wall()), False)
     assert (awaited.region, list(awaited.permitted_models), awaited.HasField("heard_at")) == ("us", [], False)
+
+
+async def test_an_apply_knows_what_joined_nodes_serve(stage: Stage, stub: Stub) -> None:
+    await join(stage, stub, "mac-1")
+    assert list((await apply(stage, stub, SMALL)).warnings) == []
+
+
+async def test_an_apply_says_that_a_node_may_yet_announce_a_model(stage: Stage, stub: Stub) -> None:
+    [warning] = (await apply(stage, stub, SMALL)).warnings
+    assert warning == "model small: no enabled node serves qwen3:4b yet; one that announces it will"
 
 
 async def test_no_listing_holds_a_token(stage: Stage, stub: Stub, viewer: Metadata) -> None:
@@ -153,7 +155,13 @@ async def test_a_node_is_switched_off(stage: Stage, stub: Stub, operator: Metada
 async def test_an_unknown_node_is_not_switched(stub: Stub, operator: Metadata) -> None:
     async with refusal() as seen:
         await stub.SetNodeEnabled(admin_pb2.SetNodeEnabledRequest(name="gone", enabled=True), metadata=operator)
-    assert seen == [(grpc.StatusCode.NOT_FOUND, "there is no node of this name")]
+    assert seen == [(grpc.StatusCode.NOT_FOUND, "there is no node gone")]
+
+
+async def test_a_key_in_place_of_a_node_s_name_is_not_repeated(stub: Stub, operator: Metadata) -> None:
+    async with refusal() as seen:
+        await stub.RevokeNodeKey(admin_pb2.RevokeNodeKeyRequest(name="ktms_node_canary"), metadata=operator)
+    assert "canary" not in seen[0][1]
 
 
 async def test_the_policy_is_shown_as_it_is_stored(stage: Stage, stub: Stub, viewer: Metadata) -> None:
@@ -197,7 +205,7 @@ async def test_only_the_settings_in_the_mask_change(stage: Stage, stub: Stub, op
         (setting("force"), "force: is no setting"),
         (setting("placement"), "placement: unknown placement 0"),
         (setting("band", band=float("nan")), "band: must be 1 or more"),
-        (setting("attempts_max", attempts_max=7), "retry.attempts_max: must be 1 to 6"),
+        (setting("attempts_max", attempts_max=7), "attempts_max: must be 1 to 6"),
     ],
 )
 async def test_a_setting_that_cannot_be_is_refused(
@@ -241,14 +249,19 @@ async def test_the_live_view_is_that_of_the_replica_asked(stage: Stage, stub: St
         SeatStatus(VendorModel("llama3"), None, cold=True, speed=1.0),
     )
     node = NodeStatus(NodeName("mac-1"), "ollama", "suspect", draining=True, busy=3, slots=4, seats=seats)
+    told = NodeStatus(
+        NodeName("vllm-1"), "vllm", "healthy", draining=False, busy=1, slots=8, engine_calls=5, kv_used=0.5
+    )
     queues = (
         QueueStatus(ModelName("small"), 2, 4, 3, 1.5, 0.25),
         QueueStatus(ModelName("nowhere"), 0, 0, 0, 0.0, None),
     )
-    stage.fleet = FleetStatus(known=True, nodes=(node,), queues=queues)
+    stage.fleet = FleetStatus(known=True, nodes=(node, told), queues=queues)
     answer = await stub.GetFleet(admin_pb2.GetFleetRequest(), metadata=viewer)
     assert answer.known
-    (shown,) = answer.nodes
+    shown, other = answer.nodes
+    assert (other.engine_calls, other.kv_used) == (5, 0.5)
+    assert (shown.HasField("engine_calls"), shown.HasField("kv_used")) == (False, False)
     assert (shown.health, shown.draining, shown.busy, shown.slots) == ("suspect", True, 3, 4)
     assert [(each.model, each.cold, each.speed) for each in shown.seats] == [
         ("qwen3:4b", False, 1.5),

@@ -187,7 +187,15 @@ async def test_revoking_an_unknown_key_is_not_found(stage: Stage, stub: Stub) ->
     async with refusal() as seen:
         request = admin_pb2.RevokeClientKeyRequest(id="gone")
         await stub.RevokeClientKey(request, metadata=stage.bearer(Role.OPERATOR))
-    assert seen == [(grpc.StatusCode.NOT_FOUND, "no client key has this id")]
+    assert seen == [(grpc.StatusCode.NOT_FOUND, "no client key has the id gone (ktms admin keys list)")]
+
+
+async def test_a_whole_key_in_place_of_its_id_is_not_repeated(stage: Stage, stub: Stub) -> None:
+    token = "ktms_sk_0123456789_canary"
+    async with refusal() as seen:
+        request = admin_pb2.RevokeClientKeyRequest(id=token)
+        await stub.RevokeClientKey(request, metadata=stage.bearer(Role.OPERATOR))
+    assert "canary" not in seen[0][1]
 
 
 async def test_the_versions_of_release_and_catalogue_are_told(stub: Stub, owner: Metadata) -> None:

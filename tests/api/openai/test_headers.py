@@ -1,6 +1,6 @@
 import pytest
 
-from ktms.api.openai.headers import SPELLINGS_MAX, HeaderReader, RequestHeaders
+from ktms.api.openai.headers import ONCE_MAX_CHARS, SPELLINGS_MAX, HeaderReader, RequestHeaders
 from ktms.domain.call import NO_CHOICES, Choices
 from ktms.domain.errors import CallFailed
 from ktms.domain.placement import Placement
@@ -16,7 +16,10 @@ def read(*headers: tuple[str, str]) -> RequestHeaders:
         [("Authorization", "Bearer ktms_sk_a")],
         [("authorization", "bearer  ktms_sk_a")],
         [("X-Api-Key", "ktms_sk_a")],
-        [("Authorization", "Bearer ktms_sk_a"), ("x-api-key", "ktms_sk_a")],
+        [
+            ("Authorization", "Bearer ktms_sk_a"),
+            ("x-api-key", "ktms_sk_a"),
+        ],
     ],
 )
 def test_a_key_comes_in_either_header(headers: list[tuple[str, str]]) -> None:
@@ -28,16 +31,31 @@ def test_two_different_keys_are_refused() -> None:
         read(("Authorization", "Bearer a"), ("x-api-key", "b"))
 
 
-@pytest.mark.parametrize("name", ["Authorization", "x-api-key"])
-def test_a_repeated_credential_is_refused(name: str) -> None:
+@pytest.mark.parametrize(
+    "name",
+    ["Authorization", "x-api-key", "X-KTMS-Placement", "X-KTMS-Tier", "X-KTMS-Interactive", "X-KTMS-Cache"],
+)
+def test_what_would_be_ambiguous_twice_is_refused(name: str) -> None:
     with pytest.raises(CallFailed, match="twice"):
         read((name, "Bearer a"), (name, "Bearer a"))
 
 
-@pytest.mark.parametrize("value", ["order-7", ""])
+@pytest.mark.parametrize("value", ["order-7", "a", "two words", "~" * ONCE_MAX_CHARS])
 def test_a_call_that_must_not_be_paid_twice_is_noted(value: str) -> None:
-    assert read(("Authorization", "Bearer a"), ("Idempotency-Key", value)).once
-    assert not read(("Authorization", "Bearer a"), ("Accept", "*/*")).once
+    assert read(("Authorization", "Bearer a"), ("Idempotency-Key", value)).once == value
+    assert read(("Authorization", "Bearer a"), ("Accept", "*/*")).once is None
+
+
+@pytest.mark.parametrize("value", ["", " ", "a\tb", "caf\u00e9", "~" * (ONCE_MAX_CHARS + 1)])
+def test_an_idempotency_key_that_cannot_be_one_is_refused(value: str) -> None:
+    with pytest.raises(CallFailed) as caught:
+        read(("Authorization", "Bearer a"), ("Idempotency-Key", value))
+    assert (caught.value.problem.code, caught.value.problem.param) == ("invalid_request", "Idempotency-Key")
+
+
+def test_an_idempotency_key_is_given_once() -> None:
+    with pytest.raises(CallFailed):
+        read(("Idempotency-Key", "a"), ("idempotency-key", "a"))
 
 
 def test_no_key_is_an_empty_token() -> None:

@@ -8,6 +8,7 @@ from ktms.app.cli.admin_client import AdminClient, AdminRefused
 from ktms.app.cli.failed import CommandFailed
 from ktms.domain.access.actor import Role
 from ktms.domain.access.secret import Secret
+from tests.api.house import house_of
 from tests.app.cli.terminal import Terminal
 
 
@@ -46,6 +47,14 @@ async def test_what_the_gateway_says_is_passed_on_line_by_line(terminal: Termina
 async def test_a_gateway_that_is_not_there_is_told_from_one_whose_database_is_away() -> None:
     failed = await failure("127.0.0.1:1", "ktms_adm_x")
     assert failed.lines[0].startswith("no gateway answers at 127.0.0.1:1 (")
+
+
+async def test_the_port_of_the_api_is_told_from_the_admin_port() -> None:
+    async with house_of() as house:
+        address = f"127.0.0.1:{house.port}"
+        failed = await failure(address, "ktms_adm_x")
+    (line,) = failed.lines
+    assert line.startswith(f"{address} speaks HTTP/1, so it is not the admin port (gRPC, 127.0.0.1:9090")
 
 
 async def test_no_failure_holds_the_key(terminal: Terminal) -> None:

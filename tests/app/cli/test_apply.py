@@ -1,7 +1,10 @@
 import json
+from pathlib import Path
 
 import pytest
 
+from ktms.app.cli.apply import placed
+from ktms.config.gateway_file import load_gateway
 from ktms.domain.access.actor import Role
 from tests.app.cli.terminal import Terminal
 
@@ -138,6 +141,32 @@ async def test_a_stored_entry_that_no_longer_fits_is_not_placed_in_the_file(term
         "ktms: what is stored beside this file no longer fits: "
         "models: 'fast' is the name of a model, alias or chain already\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        ("  retry:\n    attempts_max: 7\n", ":4:19: policy.retry.attempts_max: "),
+        ("  force_cloud: true\n  allowed_regions: [fr, Not A Region]\n", ":4:25: policy.allowed_regions[1]: "),
+    ],
+)
+async def test_what_the_gateway_says_of_the_policy_is_placed_in_the_file(
+    terminal: Terminal, policy: str, said: str
+) -> None:
+    path = terminal.write("gateway.yaml", f"version: 1\npolicy:\n{policy}")
+    result = await terminal.run("apply", "-f", path)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"ktms: {path}{said}")
+
+
+def test_what_a_file_leaves_out_is_not_placed_in_it(tmp_path: Path) -> None:
+    (tmp_path / "gateway.yaml").write_text("version: 1\n")
+    file = load_gateway(tmp_path / "gateway.yaml")
+    beside = "what is stored beside this file no longer fits"
+    assert placed(file, "policy.band: must be 1 or more") == f"{beside}: policy: must be 1 or more"
+    assert placed(file, "models.0.name: is taken") == f"{beside}: models: is taken"
+    for line in ("the database is away; nothing was changed", "update_mask: name the settings to change"):
+        assert placed(file, line) == line
 
 
 async def test_with_prune_the_file_must_hold_together_by_itself(terminal: Terminal) -> None:

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 from click.testing import Result
@@ -11,19 +12,14 @@ from ktms.domain.access.secret import Secret
 from ktms.domain.announcement import AnnouncedModel, Announcement
 from ktms.domain.catalogue import EngineKind
 from tests.app.cli.terminal import Terminal
+from tests.domain.announcements import SAID as ANNOUNCED
 
 DECLARED = """version: 1
 nodes:
   - {name: by-hand, url: "http://10.0.0.8:1", engine: vllm, slots: 2, models: [{name: m, context_window: 4096}]}
 """
-SAID = Announcement(
-    "http://10.0.0.7:8790",
-    Secret("canary-node-token"),
-    EngineKind.OLLAMA,
-    1_790_000_000_000,
-    4,
-    (AnnouncedModel("qwen3:4b", 8192, loaded=True), AnnouncedModel("llama3", loaded=False), AnnouncedModel("x")),
-    engine_version="0.32.1",
+SAID = replace(
+    ANNOUNCED, models=(ANNOUNCED.models[0], AnnouncedModel("llama3", loaded=False), AnnouncedModel("x"))
 )
 
 
@@ -130,6 +126,27 @@ async def test_nodes_are_switched_off_and_on(terminal: Terminal) -> None:
     assert (on.exit_code, on.stderr) == (0, "Switched node mac-1 on.\n")
 
 
+@pytest.mark.parametrize("command", ["disable", "enable", "revoke-key"])
+async def test_a_command_for_several_nodes_of_which_one_does_not_exist_is_done_to_none(
+    terminal: Terminal, command: str
+) -> None:
+    await join(terminal, "mac-1")
+    if command == "enable":
+        await nodes(terminal, "disable", "mac-1")
+    before = json.loads((await nodes(terminal, "list", "--json")).stdout)
+    result = await nodes(terminal, command, "mac-1", "nope", "gone")
+    why = "node {} has no live key" if command == "revoke-key" else "there is no node {}"
+    said = f"ktms: {why.format('nope')}\nktms: {why.format('gone')}\nktms: nothing was changed\n"
+    assert (result.exit_code, result.stderr) == (1, said)
+    assert json.loads((await nodes(terminal, "list", "--json")).stdout) == before
+
+
+async def test_a_name_that_is_given_twice_is_meant_once(terminal: Terminal) -> None:
+    await join(terminal, "mac-1")
+    result = await nodes(terminal, "revoke-key", "mac-1", "mac-1")
+    assert (result.exit_code, result.stderr) == (0, "Revoked the key of node mac-1.\n")
+
+
 async def test_a_revoked_key_leaves_nothing_of_a_node_that_only_joined(terminal: Terminal) -> None:
     await join(terminal)
     result = await nodes(terminal, "revoke-key", "mac-1")
@@ -141,10 +158,11 @@ async def test_a_revoked_key_leaves_nothing_of_a_node_that_only_joined(terminal:
     ("args", "code", "said"),
     [
         (("show", "gone"), 1, "ktms: there is no node gone\n"),
-        (("enable", "gone"), 1, "ktms: there is no node of this name\n"),
-        (("revoke-key", "gone"), 1, "ktms: no node of this name has a live key\n"),
+        (("enable", "gone"), 1, "ktms: there is no node gone\n"),
+        (("revoke-key", "gone"), 1, "ktms: node gone has no live key\n"),
         (("create", "a b"), 1, "ktms: name: must be 1 to 64 letters, digits, . _ or -"),
         (("create", "a", "--region", "FR"), 1, "ktms: region: must be 1 to 32 lower-case letters"),
+        (("create", "a", "--region", ""), 2, "Invalid value for --region: is empty"),
         (("create",), 2, "Missing argument 'NAME'"),
         (("revoke-key",), 2, "Missing argument 'NAME...'"),
     ],

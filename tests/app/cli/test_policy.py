@@ -63,7 +63,7 @@ async def test_every_setting_can_be_changed_and_put_back(terminal: Terminal) -> 
         ((), 2, "name at least one setting to change"),
         (("--region", "fr", "--all-regions"), 2, "--region and --all-regions contradict each other"),
         (("--force-cloud", "maybe"), 2, "'maybe' is not one of 'on', 'off'"),
-        (("--attempts-max", "7"), 1, "ktms: retry.attempts_max: must be 1 to 6\n"),
+        (("--attempts-max", "7"), 1, "ktms: attempts_max: must be 1 to 6\n"),
         (("--band", "nan"), 1, "ktms: band: must be 1 or more (inf switches the band off)\n"),
     ],
 )

@@ -52,6 +52,12 @@ async def test_an_interval_that_nobody_can_see_is_refused(terminal: Terminal) ->
     assert (result.exit_code, "0.5<=x<=3600" in result.stderr) == (2, True)
 
 
+@pytest.mark.parametrize("given", ["nan", "NaN", "inf"])
+async def test_an_interval_that_is_no_number_is_wrong_usage(terminal: Terminal, given: str) -> None:
+    result = await terminal.run("top", "--interval", given)
+    assert (result.exit_code, "Invalid value for '--interval'" in result.stderr) == (2, True)
+
+
 class Gateway:
     """Answers look by look: an error where one is told."""
 
@@ -103,7 +109,22 @@ async def test_ctrl_c_in_a_pipe_ends_it_cleanly(terminal: Terminal) -> None:
     assert (process.returncode, errors) == (0, b"")
 
 
-async def test_a_terminal_is_given_back_as_it_was(terminal: Terminal) -> None:
+async def test_an_output_that_takes_no_more_is_said_in_one_line(terminal: Terminal) -> None:
+    terminal.stage.fleet = FLEET
+    for args in (("--once",), ("--once", "--json"), ()):
+        full = os.open("/dev/full", os.O_WRONLY)
+        process = await asyncio.create_subprocess_exec(
+            *COMMAND, *args, stdout=full, stderr=asyncio.subprocess.PIPE, env=_environment(terminal)
+        )
+        os.close(full)
+        async with asyncio.timeout(WITHIN_S):
+            _, errors = await process.communicate()
+        said = b"ktms: standard output cannot be written to: No space left on device\n"
+        assert (process.returncode, errors) == (1, said)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 128 + signal.SIGTERM)])
+async def test_a_terminal_is_given_back_as_it_was(terminal: Terminal, number: signal.Signals, code: int) -> None:
     terminal.stage.fleet = FLEET
     ours, theirs = pty.openpty()
     process = await asyncio.create_subprocess_exec(
@@ -114,10 +135,10 @@ async def test_a_terminal_is_given_back_as_it_was(terminal: Terminal) -> None:
     async with asyncio.timeout(WITHIN_S):
         while seen.count(b"mac-1") < 2:
             seen += await asyncio.to_thread(_read, ours)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         while (piece := await asyncio.to_thread(_read, ours)) != b"":
             seen += piece
-        assert await process.wait() == 0
+        assert await process.wait() == code
     os.close(ours)
     assert seen.count(b"\x1b[?1049h") == seen.count(b"\x1b[?1049l") == 1
     assert seen.count(b"\x1b[?25l") == seen.count(b"\x1b[?25h")

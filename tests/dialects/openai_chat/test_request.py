@@ -214,6 +214,39 @@ def test_ktms_is_removed_with_one_comma(body: str, want: str) -> None:
     assert read_request(body.encode(), Route.CHAT).for_target("x", ask_usage=False) == want.encode()
 
 
+OPTIONS_OF_ENGINES = frozenset({"options", "num_ctx", "keep_alive"})
+
+
+@pytest.mark.parametrize(
+    ("body", "want"),
+    [
+        ('{"model":"m"}', '{"model":"x"}'),
+        ('{"model":"m","num_ctx":4096}', '{"model":"x"}'),
+        ('{"num_ctx":4096,"model":"m","a":1}', '{"model":"x","a":1}'),
+        ('{"num_ctx":4096,"ktms":{},"keep_alive":0,"model":"m"}', '{"model":"x"}'),
+        ('{"a":1,"options":{"num_ctx":4096},"num_ctx":1,"model":"m","ktms":{}}', '{"a":1,"model":"x"}'),
+        ('{ "options" : {} , "model" : "m" , "keep_alive" : "1h" , "a":1 }', '{ "model" : "x" , "a":1 }'),
+        ('{"\\u006fptions":null,"model":"m"}', '{"model":"x"}'),
+        ('{"model":"m","a":{"num_ctx":1},"num_ctx_":2}', '{"model":"x","a":{"num_ctx":1},"num_ctx_":2}'),
+    ],
+)
+def test_n26_members_that_a_target_must_not_see_are_removed(body: str, want: str) -> None:
+    read = read_request(body.encode(), Route.CHAT)
+    assert read.for_target("x", ask_usage=False, withheld=OPTIONS_OF_ENGINES) == want.encode()
+
+
+def test_n26_usage_is_asked_for_beside_what_is_removed() -> None:
+    read = chat(',"stream":true,"num_ctx":4096')
+    want = b'{"model":"x","stream":true,"stream_options":{"include_usage":true}}'
+    assert read.for_target("x", ask_usage=True, withheld=OPTIONS_OF_ENGINES) == want
+
+
+def test_n26_the_next_target_gets_what_the_last_one_must_not_see() -> None:
+    read = chat(',"num_ctx":4096')
+    assert read.for_target("x", ask_usage=False, withheld=OPTIONS_OF_ENGINES) == b'{"model":"x"}'
+    assert read.for_target("x", ask_usage=False) == b'{"model":"x","num_ctx":4096}'
+
+
 @pytest.mark.parametrize(
     ("more", "want"),
     [
@@ -271,7 +304,7 @@ def test_p40_each_target_gets_the_original_with_its_own_name() -> None:
 
 
 OTHERS: st.SearchStrategy[dict[str, object]] = st.dictionaries(
-    st.text(max_size=4).map("x{}".format),
+    st.text("x0é", max_size=2).map("x{}".format) | st.text(max_size=4).map("x{}".format),
     st.sampled_from([1, "x", None, [], {"model": "m"}, {"ktms": 1}]),
     max_size=4,
 )
@@ -286,6 +319,7 @@ OPTIONS = st.sampled_from([None, {}, {"a": 1}, {"include_usage": False}, {"inclu
     order=st.permutations(["model", "stream", "stream_options", "ktms"]),
     indent=st.sampled_from([None, 1]),
     ask=st.booleans(),
+    withheld=st.frozensets(st.sampled_from(["x", "x0", "x00", "xx"]), max_size=3),
 )
 def test_the_edited_body_means_the_same_but_for_the_named_edits(
     others: dict[str, object],
@@ -294,6 +328,7 @@ def test_the_edited_body_means_the_same_but_for_the_named_edits(
     order: list[str],
     indent: int | None,
     ask: bool,
+    withheld: frozenset[str],
 ) -> None:
     ours: dict[str, object] = {"model": "m", "stream": True}
     if options is not None:
@@ -302,8 +337,9 @@ def test_the_edited_body_means_the_same_but_for_the_named_edits(
         ours["ktms"] = ktms[0]
     body = {name: value for name, value in others.items() if name not in order}
     body |= {name: ours[name] for name in order if name in ours}
-    made = read_request(json.dumps(body, indent=indent).encode(), Route.CHAT).for_target("x", ask_usage=ask)
-    want = {**body, "model": "x"}
+    read = read_request(json.dumps(body, indent=indent).encode(), Route.CHAT)
+    made = read.for_target("x", ask_usage=ask, withheld=withheld)
+    want = {name: value for name, value in body.items() if name not in withheld} | {"model": "x"}
     want.pop("ktms", None)
     if ask:
         given = want.get("stream_options")

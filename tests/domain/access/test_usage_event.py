@@ -23,6 +23,12 @@ def test_an_event_has_no_place_for_content() -> None:
         "http_status",
         "usage",
         "streamed",
+        "cost_picos",
+        "cloud_picos",
+        "priced",
+        "uncounted",
+        "from_cache",
+        "batch_line",
     }
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from math import inf
 
+from ktms.domain.capacity.engine_metrics import EngineLoad
 from ktms.domain.capacity.seat import Health, NodeState, Seat
 from ktms.domain.capacity.selection import Ask, Choice, Selector
 from ktms.domain.catalogue import EngineKind, Selection
@@ -21,6 +22,7 @@ def seat(
     *,
     slots: int = 1_000_000,
     busy: int = 0,
+    told: int = 0,
     window: int | None = None,
     region: str | None = None,
     health: Health = Health.HEALTHY,
@@ -28,7 +30,7 @@ def seat(
     cold: bool = False,
     decode: float = 30.0,
 ) -> Seat:
-    """One seat; with so many slots that its load does not count, unless told otherwise."""
+    """One seat; with so many slots that its load does not count. `told`: calls in the engine, as that says."""
     node = Node(
         NodeName(name),
         Origin("http", "10.0.0.7", 8790, "", Reach.NODE),
@@ -41,6 +43,7 @@ def seat(
         None,
     )
     state = NodeState(node, slots, busy, health, draining)
+    state.hear(EngineLoad(running=told))
     return Seat(state, MODEL, window, cold, decode_tokens_per_s=decode)
 
 

@@ -31,4 +31,5 @@ def test_nobody_changes_what_was_told() -> None:
 def test_what_was_not_measured_is_not_zero() -> None:
     [node] = status().nodes
     [seat] = node.seats
+    assert (node.engine_calls, node.kv_used) == (None, None)
     assert (seat.prefill_tokens_per_s, seat.decode_tokens_per_s, seat.samples) == (None, None, 0)

@@ -213,7 +213,7 @@ class Leases(RuleBasedStateMachine):
     @rule(node=st.sampled_from("abc"))
     def see_idle(self, node: str) -> None:
         self.table.drained(self.now, NodeName(node))
-        self.store.drained(NodeName(node))
+        self.store.drained(NodeName(node), self.now + 1.0)
 
     @rule()
     def lose_memory(self) -> None:

@@ -74,6 +74,37 @@ def test_n16_a_refusal_says_alive() -> None:
     assert node(*[Evidence.ANSWERED] * 20).health is Health.HEALTHY
 
 
+@pytest.mark.parametrize("before", [(), (Evidence.CUT,), (Evidence.CUT,) * FAILURES_MAX])
+def test_a_node_that_refuses_our_token_is_barred_however_it_did_before(before: tuple[Evidence, ...]) -> None:
+    health = node(*before, *[Evidence.TOKEN_REFUSED] * 20)
+    assert health.health is Health.BARRED
+    assert health.since == len(before) + 1
+
+
+@pytest.mark.parametrize("token", [Evidence.TOKEN, Evidence.HEARTBEAT])
+def test_a_token_heals_a_barred_node_and_nothing_less_does(token: Evidence) -> None:
+    seen = (Evidence.TOKEN_REFUSED, Evidence.ANSWERED, Evidence.PROBE_ANSWERED, Evidence.CUT)
+    assert node(*seen).health is Health.BARRED
+    assert node(*seen, token).health is Health.HEALTHY
+
+
+def test_a_refused_token_is_no_failure_and_no_missed_look() -> None:
+    missed = [Evidence.PROBE_MISSED] * (MISSES_MAX - 1)
+    assert node(Evidence.CUT, Evidence.TOKEN_REFUSED, Evidence.CUT).health is Health.BARRED
+    assert node(*missed, Evidence.TOKEN_REFUSED, *missed).health is Health.BARRED
+
+
+@pytest.mark.parametrize("failure", [Evidence.CUT, Evidence.PROBE_MISSED])
+def test_a_barred_node_goes_down_as_others_do(failure: Evidence) -> None:
+    assert node(Evidence.TOKEN_REFUSED, *[failure] * 3).health is Health.DOWN
+
+
+def test_a_barred_node_is_asked_for_a_token_after_a_pause() -> None:
+    health = node(Evidence.TOKEN_REFUSED)
+    assert not health.wants_token(1 + TOKEN_PROBE_EVERY_S - 0.1)
+    assert health.wants_token(1 + TOKEN_PROBE_EVERY_S)
+
+
 def test_n17_loading_is_no_failure_and_ends_with_a_token() -> None:
     health = node(*[Evidence.LOADING] * 20)
     assert (health.health, health.loading) == (Health.HEALTHY, True)
@@ -129,3 +160,14 @@ def test_losing_most_of_those_that_were_up_is_not_believed_either() -> None:
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_a_fleet_without_a_majority_is_believed(nodes: int) -> None:
     assert believed([Health.HEALTHY] * nodes, [Health.DOWN] * nodes)
+
+
+def test_a_node_that_announced_itself_anew_is_to_be_asked_at_once_and_no_better_for_it() -> None:
+    health = node(*[Evidence.CUT] * FAILURES_MAX)
+    for _ in range(8):
+        health.token_asked(100.0)
+    assert not health.wants_token(101.0)
+    health.came_back(101.0)
+    assert (health.health, health.wants_token(101.0)) == (Health.DOWN, True)
+    health.token_asked(101.0)
+    assert health.wants_token(101.0 + TOKEN_PROBE_EVERY_S)

@@ -296,6 +296,22 @@ def test_a_warm_seat_would_do_a_cold_or_a_full_one_would_not() -> None:
     assert not made.would_do(ASK, {NodeName("b")})
 
 
+def test_a_cold_seat_would_do_where_cold_ones_are_asked_for_too() -> None:
+    made = selector(seat("a", cold=True))
+
+    assert (made.would_do(ASK, ()), made.would_do(ASK, (), warm=False)) == (False, True)
+
+
+def test_seats_that_are_full_are_able_all_the_same() -> None:
+    full, cold = seat("a", slots=2, busy=2), seat("b", slots=4, busy=4, cold=True)
+    down, leaving = seat("c", health=Health.DOWN), seat("d", draining=True)
+    made = selector(full, cold, down, leaving)
+
+    assert (made.able_slots(ASK, (), warm=True), made.able_slots(ASK, (), warm=False)) == (2, 6)
+    assert made.able(ASK, ()) == (full, cold)
+    assert made.able(ASK, {NodeName("a")}) == (cold,)
+
+
 def test_a_choice_among_the_warm_finds_a_suspect_one_where_a_healthy_one_is_cold() -> None:
     made = selector(seat("a", cold=True), seat("b", health=Health.SUSPECT))
 

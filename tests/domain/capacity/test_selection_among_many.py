@@ -3,6 +3,7 @@
 import pytest
 
 from ktms.domain.capacity import selection as module
+from ktms.domain.capacity.ranking import WISHES_MAX
 from ktms.domain.capacity.selection import Ask
 from ktms.domain.ids import NodeName
 from tests.domain.capacity.fleets import ASK, FR, chosen, fleet, seat, selector, used
@@ -58,6 +59,12 @@ def test_in_a_full_large_fleet_nobody_is_found() -> None:
     choice = selector(*fleet(1000, busy=4)).choose(ASK, ())
 
     assert (choice.seats, choice.able, choice.able_slots) == ((), 1000, 4000)
+
+
+def test_in_a_full_large_fleet_some_of_the_able_are_named() -> None:
+    made = selector(*fleet(1000, busy=4))
+
+    assert (len(made.able(ASK, ())), made.able_slots(ASK, (), warm=True)) == (WISHES_MAX, 4000)
 
 
 def test_freed_slots_are_remembered_in_bounds(monkeypatch: pytest.MonkeyPatch) -> None:

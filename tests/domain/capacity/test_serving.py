@@ -2,7 +2,7 @@
 
 import pytest
 
-from ktms.domain.capacity.serving import is_other_model, name_on, same_model, window_on, with_tag
+from ktms.domain.capacity.serving import is_other_model, name_on, same_model, unlisted, window_on, with_tag
 from ktms.domain.catalogue import EngineKind
 from ktms.domain.ids import NodeName, VendorModel
 from ktms.domain.snapshot import Node, Origin, Reach
@@ -107,3 +107,20 @@ def test_fn5_an_answer_must_name_one_of_the_expected_models(
     told: str, expected: tuple[str, ...], other: bool
 ) -> None:
     assert is_other_model(told, tuple(VendorModel(name) for name in expected)) is other
+
+
+@pytest.mark.parametrize(
+    ("declared", "listed"),
+    [
+        ("qwen3", "qwen3:latest"),
+        ("Qwen3-4B-Q4", "/models/qwen3-4b-q4.gguf"),
+        ("qwen3-4b", "C:\\models\\qwen3-4b.gguf"),
+        ("org/model", "model.gguf"),
+    ],
+)
+def test_a_model_is_listed_under_its_name_or_that_of_its_file(declared: str, listed: str) -> None:
+    assert unlisted(node({declared: None}), ("other", listed)) == []
+
+
+def test_a_model_that_an_engine_does_not_list_is_named() -> None:
+    assert unlisted(node({"qwen3": None, "gone": 8192}), ("qwen3",)) == ["gone"]

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ktms.domain.capacity.wait_forecast import (
+    ENDLESS,
     HELD_BACK_MAX_S,
     HOLDING_UNKNOWN_S,
     INTERACTIVE_WAIT_MAX_S,
@@ -137,3 +138,9 @@ def test_who_has_waited_longer_is_held_back_no_longer(first: float, later: float
 
 def test_who_has_no_patience_left_is_not_held_back() -> None:
     assert held_back_s(waited_s=3.0, limit_s=2.0) == held_back_s(waited_s=0.0, limit_s=0.0) == 0.0
+
+
+def test_a_line_of_a_batch_waits_as_long_as_it_takes() -> None:
+    ENDLESS.used(1e6)
+
+    assert ENDLESS.limit_s(0) == math.inf

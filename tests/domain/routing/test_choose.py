@@ -49,7 +49,21 @@ def test_a_model_alone_is_decided_by_defaults(snapshot_of: MakeSnapshot, key_of:
         regions=None,
         interactive=False,
         cache=None,
+        unsaid=True,
     )
+
+
+@pytest.mark.parametrize(
+    ("header", "unsaid"), [(NO_CHOICES, True), (Choices(placement=Placement.NODES_FIRST), False)]
+)
+def test_it_is_noted_whether_the_client_named_a_placement(
+    snapshot_of: MakeSnapshot, key_of: MakeKey, header: Choices, unsaid: bool
+) -> None:
+    assert decided(snapshot_of(), key_of(), "small", header).unsaid is unsaid
+
+
+def test_a_keys_own_placement_is_a_word_too(snapshot_of: MakeSnapshot, key_of: MakeKey) -> None:
+    assert not decided(snapshot_of(), key_of(placement=Placement.CLOUD_FIRST), "small").unsaid
 
 
 def test_a_chain_is_decided_with_its_default_tier(snapshot_of: MakeSnapshot, key_of: MakeKey) -> None:

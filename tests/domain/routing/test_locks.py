@@ -182,6 +182,21 @@ def test_the_incident_toggle_never_takes_a_nodes_only_call_to_the_cloud(
     assert found.retry_after_s is not None
 
 
+@pytest.mark.parametrize(
+    ("entry", "rights", "wishes"),
+    [
+        (model(), {}, (NODES_FIRST, None, NODES_ONLY)),
+        (model(), {"placement": NODES_ONLY}, (CLOUD_FIRST,)),
+        (model(NODES_ONLY), {}, (NODES_FIRST,)),
+    ],
+)
+def test_the_incident_toggle_hears_also_who_is_overruled_by_others(
+    entry: Model, rights: dict[str, Any], wishes: tuple[Placement | None, ...]
+) -> None:
+    assert code(placement_for(FORCED, entry, key(**rights), *wishes)) == ErrorCode.NO_NODE_AVAILABLE
+    assert placement_for(PolicySpec(), entry, key(**rights), *wishes) is wishes[0]
+
+
 @pytest.mark.parametrize("entry", [model(), chain()])
 def test_the_incident_toggle_overrides_the_global_default_alone(entry: Model | Chain) -> None:
     nodes_only = PolicySpec(NODES_ONLY, force_cloud=True)

@@ -99,6 +99,22 @@ def test_a_models_own_lock_leaves_out_the_other_side_in_a_chain(
     assert bool(cloud_targets(small, NODES_FIRST, None)) is lock.allows_cloud
 
 
+def test_a_nodes_only_of_its_own_keeps_a_model_at_home_where_nobody_said_otherwise(
+    snapshot_of: MakeSnapshot,
+) -> None:
+    small = named(snapshot_of({"small": {"placement": Placement.NODES_ONLY}}), "small")
+
+    assert cloud_targets(small, NODES_FIRST, None, unsaid=True) == ()
+    assert local_targets(small, NODES_FIRST, None, unsaid=True) != ()
+    assert local_targets(small, Placement.CLOUD_ONLY, None, unsaid=True) == ()
+
+
+def test_another_placement_of_its_own_leaves_out_nothing_in_a_chain(snapshot_of: MakeSnapshot) -> None:
+    small = named(snapshot_of({"small": {"placement": Placement.CLOUD_ONLY}}), "small")
+
+    assert local_targets(small, NODES_FIRST, None, unsaid=True) != ()
+
+
 def test_a_default_that_is_not_locked_leaves_out_nothing(snapshot_of: MakeSnapshot) -> None:
     small = named(snapshot_of({"small": {"placement": Placement.NODES_ONLY}}), "small")
 

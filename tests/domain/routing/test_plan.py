@@ -23,7 +23,16 @@ from ktms.domain.ids import ModelName, Region
 from ktms.domain.placement import Placement
 from ktms.domain.routing.choose import Decision
 from ktms.domain.routing.compile import compile_snapshot
-from ktms.domain.routing.plan import CloudStep, LocalStep, Plan, Step, candidates, candidates_key, plan
+from ktms.domain.routing.plan import (
+    CloudStep,
+    LocalStep,
+    Plan,
+    Step,
+    candidates,
+    candidates_key,
+    plan,
+    why_no_node,
+)
 from ktms.domain.routing.rotation import Rotations
 from ktms.domain.snapshot import Snapshot
 
@@ -350,3 +359,25 @@ def _check_step(step: Step, placement: Placement, regions: frozenset[Region] | N
         assert where
     for allowed in (regions, model.allowed_regions):
         assert allowed is None or all(region in allowed for region in where)
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "word"),
+    [
+        ("small", {}, None),
+        ("empty", {}, "none"),
+        ("small", {"regions": frozenset({Region("mars")})}, "unfit"),
+        ("small", {"placement": Placement.CLOUD_ONLY}, None),
+        ("cloudy", {}, None),
+    ],
+)
+def test_a_plan_without_the_nodes_it_was_for_says_why(
+    snapshot_of: MakeSnapshot, name: str, more: dict[str, Any], word: str | None
+) -> None:
+    about = decision(snapshot_of(), name, **more)
+    assert why_no_node(about, made(about).steps) == word
+
+
+def test_a_window_that_leaves_out_all_nodes_is_told_as_unfit(snapshot_of: MakeSnapshot) -> None:
+    about = decision(snapshot_of(), "small")
+    assert why_no_node(about, made(about, need_tokens=100_000).steps) == "unfit"

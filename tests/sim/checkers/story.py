@@ -135,6 +135,10 @@ class Story:
         return self.at(begins_at + 1.0).ended(call)
 
     def over(self) -> "Story":
+        """End it; the ledger has all that was recorded."""
+        ids = dict.fromkeys(fact.text("event_id") for fact in self.journal.of("usage"))
+        if ids:
+            self.note("usage_kept", "ledger", sender=GATEWAY, ids=" ".join(ids), fresh=len(ids), rows=len(ids))
         return self.phase("over")
 
 

@@ -57,6 +57,39 @@ def test_the_placement_of_the_gateway_counts_where_nobody_else_says_one() -> Non
     assert len(said(check, Story().setting("placement", "nodes_only").sent().asked())) == 1
 
 
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/v1/models"),
+        ("GET", "/openai/v1/models"),
+        ("GET", "/metrics"),
+        ("POST", "/v1/chat/completions"),
+        ("POST", "/openai/v1/embeddings"),
+    ],
+)
+def test_paths_of_the_api_are_right(method: str, path: str) -> None:
+    assert said(check, Story().note("path_seen", target=NODE, method=method, path=path)) == []
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "http://x/v1/models"),
+        ("GET", "//v1/models"),
+        ("GET", "/v1%2Fmodels"),
+        ("GET", "/models"),
+        ("POST", "/v1/models"),
+        ("POST", "/metrics"),
+        ("POST", "/v1/chat/completions?x=1"),
+        ("POST", "/v1/%2e%2e/api/delete"),
+        ("DELETE", "/api/delete"),
+    ],
+)
+def test_n30_any_other_path_is_found(method: str, path: str) -> None:
+    (what,) = said(check, Story().note("path_seen", target=NODE, method=method, path=path))
+    assert what == f"{NODE} was asked by {method} {path}"
+
+
 def test_a_call_for_a_gateway_that_has_closed_is_found() -> None:
     story = Story().note("host_up", GATEWAY).at(10).note("drain_begun", GATEWAY).at(17).sent().asked()
     assert said(check, story) == ["gw1, shutting down since 10.000 s, asked cloud-a for a new call"]

@@ -74,3 +74,17 @@ def test_a_suffix_is_not_repeated_in_the_answer() -> None:
 def test_a_chain_is_answered_by_one_of_its_models_and_by_no_other(model: str, count: int) -> None:
     story = Story().setting("chain:auto", "large small").sent(model="auto:high").begun().asked().told()
     assert len(said(check, story.ended(models=model))) == count
+
+
+@pytest.mark.parametrize("member", [{"cache": "hit"}, {"replayed": True}])
+def test_an_answer_that_is_given_again_is_that_of_a_call_which_asked_the_same(
+    member: dict[str, str | bool],
+) -> None:
+    def story(question: str, text: str) -> Story:
+        first = Story().sent("1", question="q").begun().asked().told().ended()
+        first.sent("2", question=question).begun("2").record("2", **member)
+        return first.ended("2", "done", text=text)
+
+    assert said(check, story("q", "a b c")) == []
+    assert len(said(check, story("q", "a b d"))) == 1
+    assert len(said(check, story("other", "a b c"))) == 1

@@ -145,3 +145,9 @@ def test_an_internal_error_that_no_client_saw_is_found_in_its_record() -> None:
     assert said(check, Story().record(status=500, code="internal_error").over()) == [
         "gw1 recorded req-1 as internal error"
     ]
+
+
+@pytest.mark.parametrize(("odd", "complaints"), [(True, 0), (False, 1)])
+def test_only_an_odd_request_may_be_told_that_there_is_no_such_route(odd: bool, complaints: int) -> None:
+    story = Story().sent(odd=odd).ended("1", "error", status=404, code="not_found").over()
+    assert len(said(check, story)) == complaints

@@ -16,6 +16,16 @@ def test_a_retried_call_is_settled_twice() -> None:
     assert said(check, story.over()) == []
 
 
+@pytest.mark.parametrize(("prompt_cut", "complaints"), [(True, 0), (False, 1)])
+def test_n24_only_an_answer_to_half_of_a_prompt_may_be_given_up_when_it_is_whole(
+    prompt_cut: bool, complaints: int
+) -> None:
+    story = Story().sent().asked(1, NODE).told(1, NODE, prompt_cut=prompt_cut)
+    story.usage(NODE, "failed", http_status=200, duration_s=0.5).asked(2).told(2).usage()
+    story.record(attempts="local/node-0=truncated|cloud-a/=ok").begun().ended()
+    assert len(said(check, story.over())) == complaints
+
+
 def test_an_exchange_without_an_event_is_found() -> None:
     story = Story().sent().asked().told().begun().record(attempts="").ended().over()
     assert said(check, story) == [
@@ -104,3 +114,8 @@ def test_calls_whose_client_saw_no_head_are_counted() -> None:
         Story().sent().asked().at(1).left().told(how="left", finished=False).ended(outcome="left", request_id="")
     )
     assert said(check, story.over()) == ["gw1 asked cloud-a 1 times and settled 0"]
+
+
+def test_an_answer_that_is_given_again_asks_nobody() -> None:
+    story = Story().sent().begun().usage("cache", from_cache=True).record(attempts="cache/=hit").ended()
+    assert said(check, story.over()) == []

@@ -142,7 +142,20 @@ def test_it_is_free_when_that_is_over() -> None:
 
 def test_it_is_free_when_its_node_was_seen_idle() -> None:
     story = released(taken(shared(), "a").at(5), "a", drain_s=10.0).at(7)
-    assert said(check, other(story.note("leases_drained", "gw2", nodes=NODE).at(8))) == []
+    assert said(check, other(story.note("leases_drained", "gw2", nodes=NODE, ago_s=1.0).at(8))) == []
+
+
+def test_it_is_taken_while_nobody_has_looked_since_it_drains() -> None:
+    story = released(taken(shared(), "a").at(5), "a", drain_s=10.0).at(7)
+    drained = story.note("leases_drained", "gw2", nodes=NODE, ago_s=2.5)
+    assert len(said(check, other(drained.at(8)))) == 1
+
+
+@pytest.mark.parametrize(("ago_s", "wrong"), [(0.5, 1), (1.5, 0), (2.5, 0)])
+def test_a_store_counts_it_until_it_was_surely_seen_idle(ago_s: float, wrong: int) -> None:
+    story = released(taken(shared(), "a").at(5), "a", drain_s=10.0).at(7)
+    drained = story.note("leases_drained", "gw2", nodes=NODE, ago_s=ago_s)
+    assert len(said(check, seen(drained.at(9), 1))) == wrong
 
 
 def test_a_slot_is_refused_to_nobody_who_could_have_it() -> None:

@@ -70,3 +70,11 @@ def test_a_stalled_client_that_is_cut_is_right() -> None:
 def test_a_stalled_client_that_is_never_cut_is_found() -> None:
     story = Story().sent().at(1).note("client_stalled", "client", call="1").at(2000).ended(outcome="cut")
     assert said(check, story) == ["its client stopped reading and was never cut"]
+
+
+def test_calls_that_wait_for_a_gateway_that_stands_still_explain_its_tasks() -> None:
+    story = Story().fault("lag", GATEWAY, amount=6.0)
+    for call in range(10):
+        story.sent(str(call))
+    assert said(check, sampled(story.at(3), tasks=90)) == []
+    assert len(said(check, sampled(story.at(9), tasks=90))) == 1

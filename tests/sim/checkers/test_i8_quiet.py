@@ -132,3 +132,10 @@ def test_a_load_that_was_lost_on_its_way_may_still_be_waited_for() -> None:
     story.log("model_loading", "node=node-0 model=m").at(310).fault("power_off", "node-0", on=False)
     story.at(400).phase("quiet").note("quiet", GATEWAY, **(AT_REST | {"upstream_open": 2})).over()
     assert said(check, story) == []
+
+
+def test_what_stays_reserved_is_found_once_somebody_has_reserved() -> None:
+    story = rested().note("quota_seen", account="key:k1", running=1, settled=5, reserved=9)
+    assert said(check, story) == []
+    story.note("quota_reserved", GATEWAY, call="a", accounts="key:k1", tokens=1, micros=1, waited_s=0.0)
+    assert said(check, story) == ["key:k1 has 1 calls and 9 micro-dollars reserved at rest"]

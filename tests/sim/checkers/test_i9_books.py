@@ -88,3 +88,12 @@ def test_a_breaker_that_moves_as_it_cannot_is_found(values: tuple[int, ...], mov
 
 def test_a_new_process_begins_with_closed_breakers() -> None:
     assert said(check, Story().gauge(2).note("host_up", GATEWAY).gauge(2)) == []
+
+
+@pytest.mark.parametrize("member", [{"attempts": "cache/=hit"}, {"attempts": "", "replayed": True}])
+def test_a_good_answer_may_be_one_that_is_given_again(member: dict[str, str | bool]) -> None:
+    assert said(check, Story().sent().begun().record(**member).ended()) == []
+
+
+def test_a_good_answer_of_nobody_is_found() -> None:
+    assert len(said(check, Story().sent().begun().record(attempts="").ended())) == 1

@@ -13,7 +13,7 @@ from tests.sim.checkers.story import Story
 
 
 def test_there_is_one_checker_for_each_invariant() -> None:
-    assert [checker.code for checker in CHECKERS] == [f"I{number}" for number in range(1, 14)]
+    assert [checker.code for checker in CHECKERS] == [f"I{number}" for number in range(1, 16)]
 
 
 def test_each_checker_has_a_file_of_its_own() -> None:

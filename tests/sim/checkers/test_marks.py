@@ -3,6 +3,7 @@
 import pytest
 
 from sim.checkers.marks import hit
+from tests.sim.checkers.limits_story import LimitsStory
 from tests.sim.checkers.story import CLOUD, GATEWAY, NODE, Story
 
 
@@ -33,7 +34,7 @@ def renewed(how: str) -> Story:
     return Story().note("lease_renewed", GATEWAY, lease="a", node=NODE, how=how)
 
 
-STORIES = {
+STORIES: dict[str, Story] = {
     "call.retried": Story().sent().asked(1, NODE).failed(1, NODE).asked(2).told(2).ended(),
     "call.all_failed": error(Story().sent().asked().failed(1), "1", 502, "upstream_error"),
     "call.left_early": Story().sent().left().ended(outcome="left", text=""),
@@ -83,6 +84,15 @@ STORIES = {
     "fleet.unknown": Story().record(attempts="local/=unknown|cloud-a/=ok"),
     "probe.distrusted": Story().log("probe_distrusted"),
     "model.loaded": Story().log("model_loading", f"node={NODE} model=x").note("model_loaded", NODE, node=NODE),
+    "limit.refused": LimitsStory().refused("a", "requests"),
+    "limit.left_back": LimitsStory().settled("a", 0, tokens=0),
+    "budget.refused": LimitsStory().refused("a", "month"),
+    "budget.uncounted": LimitsStory().unknown("a"),
+    "budget.closed": Story().record(attempts="", code="budget_unavailable"),
+    "budget.unread": Story().note(
+        "quota_unread", GATEWAY, call="a", accounts="key:k1", tokens=1, micros=1, waited_s=0.0
+    ),
+    "reservation.orphaned": LimitsStory().reserved("a").note("host_crashed", GATEWAY),
     "node.answered": Story().usage(NODE),
     "cloud.answered": Story().usage(CLOUD),
     "drain.waited": draining("1").ended(),

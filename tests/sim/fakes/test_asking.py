@@ -68,3 +68,10 @@ def test_inputs_are_counted() -> None:
 def test_headers_are_found_whatever_their_case() -> None:
     assert header_of(asked({}), "x-name") == "v"
     assert header_of(unread(1, "/", ()), "x-name") is None
+
+
+def test_a_header_that_travels_on_says_whose_call_it_is_before_the_prompt() -> None:
+    body = json.dumps({"prompt": "call=q tokens=3"}).encode()
+    made = read_asked(7, "/v1/x", (("Traceparent", "call=8"),), body)
+    assert made is not None
+    assert (made.call, tokens_wanted(made)) == ("8", 3)

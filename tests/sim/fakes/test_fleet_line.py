@@ -7,7 +7,8 @@ import pytest
 from ktms.adapters.memory.fleet_store import MemoryFleetStore
 from ktms.domain.ids import LeaseId, NodeName
 from ktms.ports.lease_store import Grant, LeaseStoreAway, SlotWish
-from sim.fakes.fleet_line import FleetLine, SharedStore
+from sim.fakes.fleet_line import FleetLine
+from sim.fakes.shared_store import SharedStore
 from tests.sim.fakes.virtual import run
 
 MAC = NodeName("mac-1")

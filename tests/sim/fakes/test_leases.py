@@ -11,8 +11,9 @@ from ktms.adapters.memory.fleet_store import MemoryFleetStore
 from ktms.domain.capacity.node_report import Look, ModelReport, NodeReport
 from ktms.domain.ids import LeaseId, ModelName, NodeName, VendorModel
 from ktms.ports.lease_store import Lease, LeaseStoreAway, SlotWish
-from sim.fakes.fleet_line import FleetLine, SharedStore
+from sim.fakes.fleet_line import FleetLine
 from sim.fakes.leases import FleetMeans, JournalLeases
+from sim.fakes.shared_store import SharedStore
 from sim.journal.journal import Journal
 from sim.trace import Trace
 
@@ -131,8 +132,10 @@ async def test_what_a_look_has_found_is_a_fact(desk: Desk) -> None:
 
 
 async def test_idle_nodes_are_a_fact(desk: Desk) -> None:
-    await desk.leases.drained((MAC,))
-    assert desk.journal.has("leases_drained", nodes="mac-1")
+    await desk.leases.drained((MAC,), await desk.leases.moment())
+    (fact,) = desk.journal.of("leases_drained")
+    assert fact.text("nodes") == "mac-1"
+    assert 0 <= fact.number("ago_s") < 1
 
 
 async def test_a_look_at_the_board_is_in_the_trace_alone(desk: Desk) -> None:

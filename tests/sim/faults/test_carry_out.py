@@ -124,3 +124,14 @@ def test_a_store_that_forgot_everything_grants_nothing_for_a_while(level: Level)
     assert told[0] in ("local/=unknown|cloud-a/=ok", "local/node-0=busy|cloud-a/=ok")
     assert sorted(told[1:]) == ["local/node-0=busy|cloud-a/=ok", "local/node-0=ok", "local/node-0=ok"]
     assert done.journal.has("lease_renewed", how="regained")
+
+
+def test_a_replica_that_is_cut_off_from_redis_is_alone_in_it() -> None:
+    calls = tuple(CallDraft(at_s=at_s, gateway=number) for at_s in (8.0, 25.0) for number in range(2))
+    draft = Draft(
+        replicas=2, nodes=(NodeDraft("node-0"),), calls=calls, faults=(Fault("redis_cut", "gw1", 5.0, 10.0),)
+    )
+    done = run(plain(draft=draft), 1)
+    assert done.outcome.ok, done.outcome
+    assert attempts(done.journal, "gw1") == ["local/=unknown|cloud-a/=ok", "local/node-0=ok"]
+    assert attempts(done.journal, "gw2") == ["local/node-0=ok"] * 2

@@ -27,6 +27,7 @@ from tests.sim.machines.budget import must_fail, search
 TTL_S = 15
 GRACE_S = 6
 SLOTS = {NodeName("one"): 1, NodeName("two"): 2}
+DRAIN_S = 10
 HOLDERS = ("gw1", "gw2")
 NAMES = tuple(f"lease-{number}" for number in range(6))
 
@@ -43,7 +44,7 @@ class Store(Protocol):
     def release(self, lease: Lease, drain_s: float) -> None: ...
     def renew(self, leases: Sequence[Lease]) -> Renewed: ...
     def busy(self, node: NodeName) -> int: ...
-    def drained(self, node: NodeName) -> None: ...
+    def drained(self, node: NodeName, until: float) -> None: ...
     def lose(self) -> None: ...
 
 
@@ -65,8 +66,8 @@ class InMemory:
     def busy(self, node: NodeName) -> int:
         return self._store.busy(node)
 
-    def drained(self, node: NodeName) -> None:
-        self._store.drained(node)
+    def drained(self, node: NodeName, until: float) -> None:
+        self._store.drained(node, until)
 
     def lose(self) -> None:
         self._store.lose()
@@ -104,8 +105,8 @@ class InRedis:
     def busy(self, node: NodeName) -> int:
         return self._data.sets.count(node.encode(), above=self._data.now_ms())
 
-    def drained(self, node: NodeName) -> None:
-        twins.drained(self._data, [node.encode()], _words("freed", node))
+    def drained(self, node: NodeName, until: float) -> None:
+        twins.drained(self._data, [node.encode()], _words("freed", round(until * 1000), node))
 
     def lose(self) -> None:
         self._data.clear()
@@ -174,7 +175,7 @@ class Leases(RuleBasedStateMachine):
             ends[granted.node][lease] = now + TTL_S
             self.held[holder][lease] = granted
 
-    @rule(holder=st.sampled_from(HOLDERS), which=st.integers(0, 5), drain_s=st.sampled_from([0, 0, 10]))
+    @rule(holder=st.sampled_from(HOLDERS), which=st.integers(0, 5), drain_s=st.sampled_from([0, 0, DRAIN_S]))
     def release(self, holder: str, which: int, drain_s: int) -> None:
         """A holder gives a slot back, and says so twice."""
         leases = [*self.held[holder].values()]
@@ -218,12 +219,13 @@ class Leases(RuleBasedStateMachine):
         """Nothing happens for a while."""
         self.clock.advance(seconds)
 
-    @rule(node=st.sampled_from(tuple(SLOTS)))
-    def idle(self, node: NodeName) -> None:
-        """An engine was seen idle: nothing drains there any more."""
-        self.store.drained(node)
+    @rule(node=st.sampled_from(tuple(SLOTS)), ago_s=st.sampled_from([0, 1, 6]))
+    def idle(self, node: NodeName, ago_s: int) -> None:
+        """An engine was seen idle by a look that began a while ago: what drained before that is free."""
+        until = self.clock.monotonic() - ago_s
+        self.store.drained(node, until)
         ends = self.prose.ends[node]
-        for name in [name for name in ends if name.startswith("drains ")]:
+        for name in [name for name, at in ends.items() if name.startswith("drains ") and at - DRAIN_S < until]:
             del ends[name]
 
     @rule()

@@ -3,7 +3,7 @@
 -- ARGV: how many sets are counted. Answers {now_ms, {count of each}, {stamp_ms and report of each, or nil}}.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-if not redis.call('GET', KEYS[1]) then redis.call('SET', KEYS[1], string.format('%d', now)) end
+if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('SET', KEYS[1], string.format('%d', now)) end
 local after, counts, sets = string.format('(%d', now), {}, tonumber(ARGV[1])
 for at = 1, sets do counts[at] = redis.call('ZCOUNT', KEYS[at + 1], after, '+inf') end
 local reports = {}

@@ -10,7 +10,8 @@ for at, key in ipairs(KEYS) do
     else
       local time = redis.call('TIME')
       local ends = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2]
-      redis.call('ZADD', key, string.format('%d', ends), '~' .. ARGV[1])
+      -- How long it drains, so that whoever sees the engine idle knows since when.
+      redis.call('ZADD', key, string.format('%d', ends), '~' .. ARGV[2] .. '~' .. ARGV[1])
     end
   end
 end

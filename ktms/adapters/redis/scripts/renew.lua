@@ -3,7 +3,7 @@
 -- Answers {index (from 1), 1: regained or 2: over, ...} of those that were gone; the others were kept.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-if not redis.call('GET', KEYS[1]) then redis.call('SET', KEYS[1], string.format('%d', now)) end
+if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('SET', KEYS[1], string.format('%d', now)) end
 local before, ends = string.format('%d', now), string.format('%d', now + ARGV[1])
 local answer, swept = {}, {}
 for at = 2, #KEYS do

@@ -3,12 +3,13 @@
 -- Answers {which (from 1; 0: none; -1: not known yet), leases on each that was looked at}.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local epoch = redis.call('GET', KEYS[1])
-if not epoch or tonumber(epoch) > now then -- none, or of a server whose clock was ahead
+local epoch = redis.pcall('GET', KEYS[1])
+epoch = type(epoch) == 'string' and tonumber(string.match(epoch, '^%-?%d+$'))
+if not epoch or epoch > now then -- none, nothing that is a time, or of a server whose clock was ahead
   epoch = now
   redis.call('SET', KEYS[1], string.format('%d', now))
 end
-if now - tonumber(epoch) < tonumber(ARGV[3]) then return {-1} end
+if now - epoch < tonumber(ARGV[3]) then return {-1} end
 local lease, ttl = ARGV[1], tonumber(ARGV[2])
 local answer, held = {0}, 0
 -- Asked again after a reply was lost: what it has, it keeps, though an earlier candidate is free by now.

@@ -112,6 +112,46 @@ CHANGE_ACTION_REMOVE: ChangeAction.ValueType  # 3
 """The entry is gone."""
 Global___ChangeAction: _TypeAlias = ChangeAction  # noqa: Y015
 
+class _UsageDimension:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _UsageDimensionEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_UsageDimension.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    USAGE_DIMENSION_UNSPECIFIED: _UsageDimension.ValueType  # 0
+    """Never sent."""
+    USAGE_DIMENSION_DAY: _UsageDimension.ValueType  # 1
+    """By day, UTC: a value such as 2027-01-31."""
+    USAGE_DIMENSION_TENANT: _UsageDimension.ValueType  # 2
+    """By tenant."""
+    USAGE_DIMENSION_KEY: _UsageDimension.ValueType  # 3
+    """By client key: a value is its id."""
+    USAGE_DIMENSION_MODEL: _UsageDimension.ValueType  # 4
+    """By public model."""
+    USAGE_DIMENSION_VENDOR: _UsageDimension.ValueType  # 5
+    """By vendor; `local` stands for all own machines."""
+    USAGE_DIMENSION_NODE: _UsageDimension.ValueType  # 6
+    """By own machine; empty for the cloud."""
+
+class UsageDimension(_UsageDimension, metaclass=_UsageDimensionEnumTypeWrapper):
+    """What sums of usage may be broken down by."""
+
+USAGE_DIMENSION_UNSPECIFIED: UsageDimension.ValueType  # 0
+"""Never sent."""
+USAGE_DIMENSION_DAY: UsageDimension.ValueType  # 1
+"""By day, UTC: a value such as 2027-01-31."""
+USAGE_DIMENSION_TENANT: UsageDimension.ValueType  # 2
+"""By tenant."""
+USAGE_DIMENSION_KEY: UsageDimension.ValueType  # 3
+"""By client key: a value is its id."""
+USAGE_DIMENSION_MODEL: UsageDimension.ValueType  # 4
+"""By public model."""
+USAGE_DIMENSION_VENDOR: UsageDimension.ValueType  # 5
+"""By vendor; `local` stands for all own machines."""
+USAGE_DIMENSION_NODE: UsageDimension.ValueType  # 6
+"""By own machine; empty for the cloud."""
+Global___UsageDimension: _TypeAlias = UsageDimension  # noqa: Y015
+
 @_typing.final
 class ApplyConfigRequest(_message.Message):
     """A catalogue to apply."""
@@ -358,6 +398,7 @@ class CreateClientKeyRequest(_message.Message):
     LIMITS_FIELD_NUMBER: _builtins.int
     DOLLAR_LIMIT_MODE_FIELD_NUMBER: _builtins.int
     EXPIRES_AT_FIELD_NUMBER: _builtins.int
+    CACHE_TTL_S_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Name, unique among live keys."""
     tenant: _builtins.str
@@ -372,6 +413,8 @@ class CreateClientKeyRequest(_message.Message):
     """Calls of this key wait in queues as people do: hardly."""
     dollar_limit_mode: Global___DollarLimitMode.ValueType
     """What its dollar limits do while they cannot be counted."""
+    cache_ttl_s: _builtins.int
+    """Seconds for which answers to its calls are kept to be given again; 0: as each model says."""
     @_builtins.property
     def models(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Public names the key may ask for; empty means all."""
@@ -407,10 +450,11 @@ class CreateClientKeyRequest(_message.Message):
         limits: Global___Limits | None = ...,
         dollar_limit_mode: Global___DollarLimitMode.ValueType = ...,
         expires_at: _timestamp_pb2.Timestamp | None = ...,
+        cache_ttl_s: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["expires_at", b"expires_at", "limits", b"limits"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed_regions", b"allowed_regions", "dollar_limit_mode", b"dollar_limit_mode", "expires_at", b"expires_at", "interactive", b"interactive", "limits", b"limits", "models", b"models", "name", b"name", "placement", b"placement", "placement_lock", b"placement_lock", "placements", b"placements", "tenant", b"tenant", "tier", b"tier"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed_regions", b"allowed_regions", "cache_ttl_s", b"cache_ttl_s", "dollar_limit_mode", b"dollar_limit_mode", "expires_at", b"expires_at", "interactive", b"interactive", "limits", b"limits", "models", b"models", "name", b"name", "placement", b"placement", "placement_lock", b"placement_lock", "placements", b"placements", "tenant", b"tenant", "tier", b"tier"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -466,6 +510,7 @@ class ClientKey(_message.Message):
     LIMITS_FIELD_NUMBER: _builtins.int
     EXPIRES_AT_FIELD_NUMBER: _builtins.int
     REVOKED_FIELD_NUMBER: _builtins.int
+    CACHE_TTL_S_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Public part of the token: 10 characters."""
     name: _builtins.str
@@ -488,6 +533,8 @@ class ClientKey(_message.Message):
     """Calls wait in queues as people do: hardly."""
     revoked: _builtins.bool
     """Revoked for good."""
+    cache_ttl_s: _builtins.int
+    """Seconds for which answers to its calls are kept to be given again; 0: as each model says."""
     @_builtins.property
     def models(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Public names the key may ask for; empty with `all_models`."""
@@ -527,10 +574,11 @@ class ClientKey(_message.Message):
         limits: Global___Limits | None = ...,
         expires_at: _timestamp_pb2.Timestamp | None = ...,
         revoked: _builtins.bool = ...,
+        cache_ttl_s: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["expires_at", b"expires_at", "limits", b"limits"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_models", b"all_models", "all_placements", b"all_placements", "all_regions", b"all_regions", "allowed_regions", b"allowed_regions", "expires_at", b"expires_at", "id", b"id", "interactive", b"interactive", "limits", b"limits", "models", b"models", "name", b"name", "placement", b"placement", "placement_lock", b"placement_lock", "placements", b"placements", "revoked", b"revoked", "tenant", b"tenant", "tier", b"tier"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_models", b"all_models", "all_placements", b"all_placements", "all_regions", b"all_regions", "allowed_regions", b"allowed_regions", "cache_ttl_s", b"cache_ttl_s", "expires_at", b"expires_at", "id", b"id", "interactive", b"interactive", "limits", b"limits", "models", b"models", "name", b"name", "placement", b"placement", "placement_lock", b"placement_lock", "placements", b"placements", "revoked", b"revoked", "tenant", b"tenant", "tier", b"tier"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1453,18 +1501,24 @@ class NodeStatus(_message.Message):
     BUSY_FIELD_NUMBER: _builtins.int
     SLOTS_FIELD_NUMBER: _builtins.int
     SEATS_FIELD_NUMBER: _builtins.int
+    ENGINE_CALLS_FIELD_NUMBER: _builtins.int
+    KV_USED_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Name."""
     engine: _builtins.str
     """What serves it."""
     health: _builtins.str
-    """healthy, suspect or down."""
+    """healthy, suspect, down, or barred: it refuses our token."""
     draining: _builtins.bool
     """Takes no new calls."""
     busy: _builtins.int
     """Slots taken by all replicas, as last seen."""
     slots: _builtins.int
     """Slots in all."""
+    engine_calls: _builtins.int
+    """Calls running and waiting in the engine, as its own metrics say; absent: not known."""
+    kv_used: _builtins.float
+    """Share of its KV cache in use, 0 to 1; absent: not known."""
     @_builtins.property
     def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___SeatStatus]:
         """Its models."""
@@ -1479,12 +1533,21 @@ class NodeStatus(_message.Message):
         busy: _builtins.int = ...,
         slots: _builtins.int = ...,
         seats: _abc.Iterable[Global___SeatStatus] | None = ...,
+        engine_calls: _builtins.int | None = ...,
+        kv_used: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_engine_calls", b"_engine_calls", "_kv_used", b"_kv_used", "engine_calls", b"engine_calls", "kv_used", b"kv_used"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["busy", b"busy", "draining", b"draining", "engine", b"engine", "health", b"health", "name", b"name", "seats", b"seats", "slots", b"slots"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_engine_calls", b"_engine_calls", "_kv_used", b"_kv_used", "busy", b"busy", "draining", b"draining", "engine", b"engine", "engine_calls", b"engine_calls", "health", b"health", "kv_used", b"kv_used", "name", b"name", "seats", b"seats", "slots", b"slots"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__engine_calls: _TypeAlias = _typing.Literal["engine_calls"]  # noqa: Y015
+    _WhichOneofArgType__engine_calls: _TypeAlias = _typing.Literal["_engine_calls", b"_engine_calls"]  # noqa: Y015
+    _WhichOneofReturnType__kv_used: _TypeAlias = _typing.Literal["kv_used"]  # noqa: Y015
+    _WhichOneofArgType__kv_used: _TypeAlias = _typing.Literal["_kv_used", b"_kv_used"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__engine_calls) -> _WhichOneofReturnType__engine_calls | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__kv_used) -> _WhichOneofReturnType__kv_used | None: ...
 
 Global___NodeStatus: _TypeAlias = NodeStatus  # noqa: Y015
 
@@ -1588,3 +1651,374 @@ class QueueStatus(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__forecast_s) -> _WhichOneofReturnType__forecast_s | None: ...
 
 Global___QueueStatus: _TypeAlias = QueueStatus  # noqa: Y015
+
+@_typing.final
+class GetUsageRequest(_message.Message):
+    """A question about usage. Days count from 1970-01-01, UTC."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FROM_DAY_FIELD_NUMBER: _builtins.int
+    UNTIL_DAY_FIELD_NUMBER: _builtins.int
+    BY_FIELD_NUMBER: _builtins.int
+    TENANT_FIELD_NUMBER: _builtins.int
+    KEY_ID_FIELD_NUMBER: _builtins.int
+    MODEL_FIELD_NUMBER: _builtins.int
+    VENDOR_FIELD_NUMBER: _builtins.int
+    from_day: _builtins.int
+    """First day."""
+    until_day: _builtins.int
+    """First day that is not meant any more."""
+    tenant: _builtins.str
+    """Only this tenant."""
+    key_id: _builtins.str
+    """Only this client key, by its id."""
+    model: _builtins.str
+    """Only this model."""
+    vendor: _builtins.str
+    """Only this vendor."""
+    @_builtins.property
+    def by(self) -> _containers.RepeatedScalarFieldContainer[Global___UsageDimension.ValueType]:
+        """What rows are told apart by, in this order; none: one row for all."""
+
+    def __init__(
+        self,
+        *,
+        from_day: _builtins.int = ...,
+        until_day: _builtins.int = ...,
+        by: _abc.Iterable[Global___UsageDimension.ValueType] | None = ...,
+        tenant: _builtins.str | None = ...,
+        key_id: _builtins.str | None = ...,
+        model: _builtins.str | None = ...,
+        vendor: _builtins.str | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_key_id", b"_key_id", "_model", b"_model", "_tenant", b"_tenant", "_vendor", b"_vendor", "key_id", b"key_id", "model", b"model", "tenant", b"tenant", "vendor", b"vendor"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_key_id", b"_key_id", "_model", b"_model", "_tenant", b"_tenant", "_vendor", b"_vendor", "by", b"by", "from_day", b"from_day", "key_id", b"key_id", "model", b"model", "tenant", b"tenant", "until_day", b"until_day", "vendor", b"vendor"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__key_id: _TypeAlias = _typing.Literal["key_id"]  # noqa: Y015
+    _WhichOneofArgType__key_id: _TypeAlias = _typing.Literal["_key_id", b"_key_id"]  # noqa: Y015
+    _WhichOneofReturnType__model: _TypeAlias = _typing.Literal["model"]  # noqa: Y015
+    _WhichOneofArgType__model: _TypeAlias = _typing.Literal["_model", b"_model"]  # noqa: Y015
+    _WhichOneofReturnType__tenant: _TypeAlias = _typing.Literal["tenant"]  # noqa: Y015
+    _WhichOneofArgType__tenant: _TypeAlias = _typing.Literal["_tenant", b"_tenant"]  # noqa: Y015
+    _WhichOneofReturnType__vendor: _TypeAlias = _typing.Literal["vendor"]  # noqa: Y015
+    _WhichOneofArgType__vendor: _TypeAlias = _typing.Literal["_vendor", b"_vendor"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__key_id) -> _WhichOneofReturnType__key_id | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__model) -> _WhichOneofReturnType__model | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__tenant) -> _WhichOneofReturnType__tenant | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__vendor) -> _WhichOneofReturnType__vendor | None: ...
+
+Global___GetUsageRequest: _TypeAlias = GetUsageRequest  # noqa: Y015
+
+@_typing.final
+class GetUsageResponse(_message.Message):
+    """Its answer; without any usage it has no rows."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROWS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___UsageRow]:
+        """Sorted by their groups."""
+
+    def __init__(
+        self,
+        *,
+        rows: _abc.Iterable[Global___UsageRow] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["rows", b"rows"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetUsageResponse: _TypeAlias = GetUsageResponse  # noqa: Y015
+
+@_typing.final
+class UsageRow(_message.Message):
+    """Sums of one group. Amounts are pico-dollars (1e-12) as decimal text: exact, and beyond 64 bits where need be."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GROUP_FIELD_NUMBER: _builtins.int
+    ATTEMPTS_FIELD_NUMBER: _builtins.int
+    FAILED_FIELD_NUMBER: _builtins.int
+    PROMPT_TOKENS_FIELD_NUMBER: _builtins.int
+    CACHED_TOKENS_FIELD_NUMBER: _builtins.int
+    CACHE_WRITE_TOKENS_FIELD_NUMBER: _builtins.int
+    COMPLETION_TOKENS_FIELD_NUMBER: _builtins.int
+    REASONING_TOKENS_FIELD_NUMBER: _builtins.int
+    ESTIMATED_FIELD_NUMBER: _builtins.int
+    COST_PICOS_FIELD_NUMBER: _builtins.int
+    SAVED_PICOS_FIELD_NUMBER: _builtins.int
+    attempts: _builtins.int
+    """Attempts."""
+    failed: _builtins.int
+    """Those that failed or broke."""
+    prompt_tokens: _builtins.int
+    """Tokens of prompts, those from caches included."""
+    cached_tokens: _builtins.int
+    """Read from caches of vendors."""
+    cache_write_tokens: _builtins.int
+    """Written to caches of vendors."""
+    completion_tokens: _builtins.int
+    """Tokens of answers, those of reasoning included."""
+    reasoning_tokens: _builtins.int
+    """Spent on reasoning."""
+    estimated: _builtins.int
+    """Attempts whose tokens are estimated, since the vendor gave none."""
+    cost_picos: _builtins.str
+    """What it cost."""
+    saved_picos: _builtins.str
+    """What own machines and kept answers saved against the cloud."""
+    @_builtins.property
+    def group(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Values of the dimensions, in their order."""
+
+    def __init__(
+        self,
+        *,
+        group: _abc.Iterable[_builtins.str] | None = ...,
+        attempts: _builtins.int = ...,
+        failed: _builtins.int = ...,
+        prompt_tokens: _builtins.int = ...,
+        cached_tokens: _builtins.int = ...,
+        cache_write_tokens: _builtins.int = ...,
+        completion_tokens: _builtins.int = ...,
+        reasoning_tokens: _builtins.int = ...,
+        estimated: _builtins.int = ...,
+        cost_picos: _builtins.str = ...,
+        saved_picos: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempts", b"attempts", "cache_write_tokens", b"cache_write_tokens", "cached_tokens", b"cached_tokens", "completion_tokens", b"completion_tokens", "cost_picos", b"cost_picos", "estimated", b"estimated", "failed", b"failed", "group", b"group", "prompt_tokens", b"prompt_tokens", "reasoning_tokens", b"reasoning_tokens", "saved_picos", b"saved_picos"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UsageRow: _TypeAlias = UsageRow  # noqa: Y015
+
+@_typing.final
+class ListBatchesRequest(_message.Message):
+    """Which batches."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """At most so many; 0: 100. More than 500 are not given at once."""
+    page_token: _builtins.str
+    """From the answer before; empty: the newest ones."""
+    def __init__(
+        self,
+        *,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListBatchesRequest: _TypeAlias = ListBatchesRequest  # noqa: Y015
+
+@_typing.final
+class ListBatchesResponse(_message.Message):
+    """One page of batches."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BATCHES_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """For the next page; empty: that was the last one."""
+    @_builtins.property
+    def batches(self) -> _containers.RepeatedCompositeFieldContainer[Global___Batch]:
+        """Newest first."""
+
+    def __init__(
+        self,
+        *,
+        batches: _abc.Iterable[Global___Batch] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batches", b"batches", "next_page_token", b"next_page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListBatchesResponse: _TypeAlias = ListBatchesResponse  # noqa: Y015
+
+@_typing.final
+class GetBatchRequest(_message.Message):
+    """Which batch."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Its id, as its owner has it."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetBatchRequest: _TypeAlias = GetBatchRequest  # noqa: Y015
+
+@_typing.final
+class GetBatchResponse(_message.Message):
+    """The batch."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BATCH_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def batch(self) -> Global___Batch:
+        """As it is now."""
+
+    def __init__(
+        self,
+        *,
+        batch: Global___Batch | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetBatchResponse: _TypeAlias = GetBatchResponse  # noqa: Y015
+
+@_typing.final
+class CancelBatchRequest(_message.Message):
+    """Which batch."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Its id, as its owner has it."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CancelBatchRequest: _TypeAlias = CancelBatchRequest  # noqa: Y015
+
+@_typing.final
+class CancelBatchResponse(_message.Message):
+    """The batch."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BATCH_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def batch(self) -> Global___Batch:
+        """As it then is."""
+
+    def __init__(
+        self,
+        *,
+        batch: Global___Batch | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CancelBatchResponse: _TypeAlias = CancelBatchResponse  # noqa: Y015
+
+@_typing.final
+class Batch(_message.Message):
+    """A batch without its content."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    KEY_ID_FIELD_NUMBER: _builtins.int
+    TENANT_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    ROUTE_FIELD_NUMBER: _builtins.int
+    TOTAL_FIELD_NUMBER: _builtins.int
+    COMPLETED_FIELD_NUMBER: _builtins.int
+    FAILED_FIELD_NUMBER: _builtins.int
+    CREATED_AT_FIELD_NUMBER: _builtins.int
+    EXPIRES_AT_FIELD_NUMBER: _builtins.int
+    ENDED_AT_FIELD_NUMBER: _builtins.int
+    COMPLAINTS_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Its id, as its owner has it."""
+    key_id: _builtins.str
+    """Public id of the client key that made it."""
+    tenant: _builtins.str
+    """Tenant of that key."""
+    state: _builtins.str
+    """State by its name in OpenAI's API, such as in_progress."""
+    route: _builtins.str
+    """Path of the route that its lines ask for, such as /v1/chat/completions."""
+    total: _builtins.int
+    """Lines in all, as far as they are counted."""
+    completed: _builtins.int
+    """Lines that were answered."""
+    failed: _builtins.int
+    """Lines that failed or were not run in time."""
+    @_builtins.property
+    def created_at(self) -> _timestamp_pb2.Timestamp:
+        """When it was made."""
+
+    @_builtins.property
+    def expires_at(self) -> _timestamp_pb2.Timestamp:
+        """When its window ends."""
+
+    @_builtins.property
+    def ended_at(self) -> _timestamp_pb2.Timestamp:
+        """When it ended; absent: it has not."""
+
+    @_builtins.property
+    def complaints(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What was wrong with its whole input file."""
+
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        key_id: _builtins.str = ...,
+        tenant: _builtins.str = ...,
+        state: _builtins.str = ...,
+        route: _builtins.str = ...,
+        total: _builtins.int = ...,
+        completed: _builtins.int = ...,
+        failed: _builtins.int = ...,
+        created_at: _timestamp_pb2.Timestamp | None = ...,
+        expires_at: _timestamp_pb2.Timestamp | None = ...,
+        ended_at: _timestamp_pb2.Timestamp | None = ...,
+        complaints: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "ended_at", b"ended_at", "expires_at", b"expires_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["complaints", b"complaints", "completed", b"completed", "created_at", b"created_at", "ended_at", b"ended_at", "expires_at", b"expires_at", "failed", b"failed", "id", b"id", "key_id", b"key_id", "route", b"route", "state", b"state", "tenant", b"tenant", "total", b"total"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Batch: _TypeAlias = Batch  # noqa: Y015

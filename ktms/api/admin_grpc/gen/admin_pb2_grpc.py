@@ -110,6 +110,26 @@ class AdminServiceStub:
                 request_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetFleetRequest.SerializeToString,
                 response_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetFleetResponse.FromString,
                 _registered_method=True)
+        self.GetUsage = channel.unary_unary(
+                '/ktms.admin.v1.AdminService/GetUsage',
+                request_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetUsageRequest.SerializeToString,
+                response_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetUsageResponse.FromString,
+                _registered_method=True)
+        self.ListBatches = channel.unary_unary(
+                '/ktms.admin.v1.AdminService/ListBatches',
+                request_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.ListBatchesRequest.SerializeToString,
+                response_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.ListBatchesResponse.FromString,
+                _registered_method=True)
+        self.GetBatch = channel.unary_unary(
+                '/ktms.admin.v1.AdminService/GetBatch',
+                request_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetBatchRequest.SerializeToString,
+                response_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetBatchResponse.FromString,
+                _registered_method=True)
+        self.CancelBatch = channel.unary_unary(
+                '/ktms.admin.v1.AdminService/CancelBatch',
+                request_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.CancelBatchRequest.SerializeToString,
+                response_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.CancelBatchResponse.FromString,
+                _registered_method=True)
 
 
 class AdminServiceServicer:
@@ -229,6 +249,38 @@ class AdminServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetUsage(self, request, context):
+        """Gives sums of usage, one row per group, sorted. Role: viewer.
+        INVALID_ARGUMENT for days or dimensions that cannot be, and where an answer would have more than 10000 rows;
+        UNAVAILABLE when the ledger does not answer.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListBatches(self, request, context):
+        """Gives batches of all keys, newest first, page by page; never their content. Role: viewer.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetBatch(self, request, context):
+        """Gives one batch. Role: viewer.
+        NOT_FOUND for an unknown id.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CancelBatch(self, request, context):
+        """Cancels a batch: none of its lines begins from then on, those under way end. Role: operator.
+        NOT_FOUND for an unknown id; one that has ended stays as it is.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_AdminServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -306,6 +358,26 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.GetFleet,
                     request_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetFleetRequest.FromString,
                     response_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetFleetResponse.SerializeToString,
+            ),
+            'GetUsage': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetUsage,
+                    request_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetUsageRequest.FromString,
+                    response_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetUsageResponse.SerializeToString,
+            ),
+            'ListBatches': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListBatches,
+                    request_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.ListBatchesRequest.FromString,
+                    response_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.ListBatchesResponse.SerializeToString,
+            ),
+            'GetBatch': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetBatch,
+                    request_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetBatchRequest.FromString,
+                    response_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetBatchResponse.SerializeToString,
+            ),
+            'CancelBatch': grpc.unary_unary_rpc_method_handler(
+                    servicer.CancelBatch,
+                    request_deserializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.CancelBatchRequest.FromString,
+                    response_serializer=ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.CancelBatchResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -714,6 +786,114 @@ class AdminService:
             '/ktms.admin.v1.AdminService/GetFleet',
             ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetFleetRequest.SerializeToString,
             ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetFleetResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetUsage(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ktms.admin.v1.AdminService/GetUsage',
+            ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetUsageRequest.SerializeToString,
+            ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetUsageResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListBatches(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ktms.admin.v1.AdminService/ListBatches',
+            ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.ListBatchesRequest.SerializeToString,
+            ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.ListBatchesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetBatch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ktms.admin.v1.AdminService/GetBatch',
+            ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetBatchRequest.SerializeToString,
+            ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.GetBatchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CancelBatch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ktms.admin.v1.AdminService/CancelBatch',
+            ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.CancelBatchRequest.SerializeToString,
+            ktms_dot_api_dot_admin__grpc_dot_gen_dot_admin__pb2.CancelBatchResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -85,6 +85,21 @@ class AdminServiceStub:
     """Gives the declared chains, in the order of the file. Role: viewer."""
     GetFleet: _grpc.UnaryUnaryMultiCallable[_admin_pb2.GetFleetRequest, _admin_pb2.GetFleetResponse]
     """Gives the live view that the replica asked has of the nodes and queues. Role: viewer."""
+    GetUsage: _grpc.UnaryUnaryMultiCallable[_admin_pb2.GetUsageRequest, _admin_pb2.GetUsageResponse]
+    """Gives sums of usage, one row per group, sorted. Role: viewer.
+    INVALID_ARGUMENT for days or dimensions that cannot be, and where an answer would have more than 10000 rows;
+    UNAVAILABLE when the ledger does not answer.
+    """
+    ListBatches: _grpc.UnaryUnaryMultiCallable[_admin_pb2.ListBatchesRequest, _admin_pb2.ListBatchesResponse]
+    """Gives batches of all keys, newest first, page by page; never their content. Role: viewer."""
+    GetBatch: _grpc.UnaryUnaryMultiCallable[_admin_pb2.GetBatchRequest, _admin_pb2.GetBatchResponse]
+    """Gives one batch. Role: viewer.
+    NOT_FOUND for an unknown id.
+    """
+    CancelBatch: _grpc.UnaryUnaryMultiCallable[_admin_pb2.CancelBatchRequest, _admin_pb2.CancelBatchResponse]
+    """Cancels a batch: none of its lines begins from then on, those under way end. Role: operator.
+    NOT_FOUND for an unknown id; one that has ended stays as it is.
+    """
 
 @_typing.type_check_only
 class AdminServiceAsyncStub(AdminServiceStub):
@@ -136,6 +151,21 @@ class AdminServiceAsyncStub(AdminServiceStub):
     """Gives the declared chains, in the order of the file. Role: viewer."""
     GetFleet: _aio.UnaryUnaryMultiCallable[_admin_pb2.GetFleetRequest, _admin_pb2.GetFleetResponse]  # type: ignore[assignment]
     """Gives the live view that the replica asked has of the nodes and queues. Role: viewer."""
+    GetUsage: _aio.UnaryUnaryMultiCallable[_admin_pb2.GetUsageRequest, _admin_pb2.GetUsageResponse]  # type: ignore[assignment]
+    """Gives sums of usage, one row per group, sorted. Role: viewer.
+    INVALID_ARGUMENT for days or dimensions that cannot be, and where an answer would have more than 10000 rows;
+    UNAVAILABLE when the ledger does not answer.
+    """
+    ListBatches: _aio.UnaryUnaryMultiCallable[_admin_pb2.ListBatchesRequest, _admin_pb2.ListBatchesResponse]  # type: ignore[assignment]
+    """Gives batches of all keys, newest first, page by page; never their content. Role: viewer."""
+    GetBatch: _aio.UnaryUnaryMultiCallable[_admin_pb2.GetBatchRequest, _admin_pb2.GetBatchResponse]  # type: ignore[assignment]
+    """Gives one batch. Role: viewer.
+    NOT_FOUND for an unknown id.
+    """
+    CancelBatch: _aio.UnaryUnaryMultiCallable[_admin_pb2.CancelBatchRequest, _admin_pb2.CancelBatchResponse]  # type: ignore[assignment]
+    """Cancels a batch: none of its lines begins from then on, those under way end. Role: operator.
+    NOT_FOUND for an unknown id; one that has ended stays as it is.
+    """
 
 class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
     """Reads and changes what the gateway serves and who may use it."""
@@ -274,5 +304,44 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_admin_pb2.GetFleetResponse, _abc.Awaitable[_admin_pb2.GetFleetResponse]]:
         """Gives the live view that the replica asked has of the nodes and queues. Role: viewer."""
+
+    @_abc_1.abstractmethod
+    def GetUsage(
+        self,
+        request: _admin_pb2.GetUsageRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.GetUsageResponse, _abc.Awaitable[_admin_pb2.GetUsageResponse]]:
+        """Gives sums of usage, one row per group, sorted. Role: viewer.
+        INVALID_ARGUMENT for days or dimensions that cannot be, and where an answer would have more than 10000 rows;
+        UNAVAILABLE when the ledger does not answer.
+        """
+
+    @_abc_1.abstractmethod
+    def ListBatches(
+        self,
+        request: _admin_pb2.ListBatchesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.ListBatchesResponse, _abc.Awaitable[_admin_pb2.ListBatchesResponse]]:
+        """Gives batches of all keys, newest first, page by page; never their content. Role: viewer."""
+
+    @_abc_1.abstractmethod
+    def GetBatch(
+        self,
+        request: _admin_pb2.GetBatchRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.GetBatchResponse, _abc.Awaitable[_admin_pb2.GetBatchResponse]]:
+        """Gives one batch. Role: viewer.
+        NOT_FOUND for an unknown id.
+        """
+
+    @_abc_1.abstractmethod
+    def CancelBatch(
+        self,
+        request: _admin_pb2.CancelBatchRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.CancelBatchResponse, _abc.Awaitable[_admin_pb2.CancelBatchResponse]]:
+        """Cancels a batch: none of its lines begins from then on, those under way end. Role: operator.
+        NOT_FOUND for an unknown id; one that has ended stays as it is.
+        """
 
 def add_AdminServiceServicer_to_server(servicer: AdminServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

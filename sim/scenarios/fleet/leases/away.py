@@ -34,9 +34,6 @@ KINDS = ("redis_away", "redis_hung")
 SILENCE_S = 2.0
 """So long Redis is left alone (FR7)."""
 
-PING_S = 0.35
-"""A ping that failed at some moment turned to Redis at most so long before: it may have had to connect."""
-
 RENEWED_S = 6.0
 """A renewal period, and the time of the renewal itself: what was held through an outage counts again after it."""
 
@@ -102,7 +99,7 @@ def _refuses(slots: Slots, outage: Span) -> bool:
 def leaves_alone(slots: Slots, outage: Span) -> bool:
     """Tell whether every gateway, after failures in a row, turned to Redis no more than once in 2 s.
 
-    Redis itself tells who came. A look for the metric of dependencies, every 5 s, is none of it.
+    Redis itself tells who came; whoever looks for the metric of dependencies counts too.
     """
     return all(_pauses(slots, outage, host) for host in slots.hosts)
 
@@ -119,18 +116,12 @@ def _pauses(slots: Slots, outage: Span, host: str) -> bool:
         ),
         default=outage.start,
     )
-    pings = [
-        fact.at
-        for fact in slots.journal.of("dependency_failed")
-        if fact.host == host and fact.members["operation"] == "ping"
-    ]
     came = [
         fact.at
         for fact in slots.journal.of("redis_met")
         if fact.members["gateway"] == host
         and fact.members["how"] != "kept"
         and silent_from <= fact.at < outage.end
-        and not any(fact.at <= ping <= fact.at + PING_S for ping in pings)
     ]
     return (
         silent_from < outage.end

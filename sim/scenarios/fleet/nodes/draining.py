@@ -1,4 +1,7 @@
-"""FN3: the agent of a machine is shut down: nothing new goes there, what it answers it answers to the end."""
+"""FN3: the agent of a machine is shut down: nothing new goes there, what it answers it answers to the end.
+
+It is not taken for ill, whatever met it before its looks told.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -6,7 +9,7 @@ from dataclasses import replace
 from sim.draft import Draft, Engine, Level
 from sim.faults.plan import Fault
 from sim.journal.journal import Journal
-from sim.scenarios.fleet.nodes.reading import asked_by_calls
+from sim.scenarios.fleet.nodes.reading import HEALTHY, asked_by_calls, health
 from sim.scenarios.fleet.nodes.worlds import LOOKED_S, VICTIM, cast, gateways, machines
 from sim.scenarios.showing import Story, spans, stories
 from sim.scenarios.targets.worlds import Flow, at_both_levels, calls, world
@@ -31,7 +34,7 @@ def draft(seed: Seed, level: Level) -> Draft:
 
 
 def leaves_in_order(journal: Journal) -> Iterator[str]:
-    """Show FN3: running answers were finished, new calls went elsewhere, and afterwards it is asked again."""
+    """Show FN3: running answers were finished, new calls went elsewhere; it is asked again, and was never ill."""
     drains = next(iter(spans(journal, "draining", VICTIM)), None)
     if drains is None:
         return
@@ -47,6 +50,7 @@ def leaves_in_order(journal: Journal) -> Iterator[str]:
         and len(elsewhere) == len(met) > 0
         and not late
         and again
+        and all(value == HEALTHY for turns in health(journal, VICTIM).values() for _, value in turns)
     ):
         yield "FN3"
 

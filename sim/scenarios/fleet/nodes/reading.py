@@ -17,8 +17,8 @@ from sim.journal.watch import watch_of
 from sim.scenarios.books.reading import refused_with
 from sim.scenarios.showing import Story, spans
 
-HEALTHY, SUSPECT, DOWN = 0.0, 1.0, 2.0
-"""Health of a machine as the gauge has it."""
+HEALTHY, SUSPECT, DOWN, BARRED = 0.0, 1.0, 2.0, 3.0
+"""Health of a machine as the gauge has it; BARRED: it refuses our token."""
 
 CONFINED_CODES = frozenset({"no_node_available", "node_state_unknown"})
 """What a call of the fleet alone is told where no machine can take it."""

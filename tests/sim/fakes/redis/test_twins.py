@@ -36,7 +36,7 @@ def call(chance: Chance, scripts: Scripts) -> tuple[Script, Words]:
         (scripts.take, (1 + len(keys), EPOCH, *keys, lease, TTL_MS, chance.pick([0, TTL_MS]), *slots)),
         (scripts.renew, (1 + len(keys), EPOCH, *keys, TTL_MS, *renewed)),
         (scripts.release, (len(keys), *keys, lease, chance.pick([0, TTL_MS]), FREED, *nodes)),
-        (scripts.drained, (len(keys), *keys, FREED, *nodes)),
+        (scripts.drained, (len(keys), *keys, FREED, chance.pick([0, 4 * 10**12]), *nodes)),
         (scripts.wait, (2, waiters, waiters, TTL_MS, chance.pick(LEASES), chance.pick(LEASES))),
         (scripts.leave, (1, waiters, chance.pick(LEASES))),
         (scripts.claim, (1, duty_key("probe"), owner, TTL_MS)),

@@ -1,55 +1,18 @@
-"""Bugs that other gateways of local fleets had, played in worlds: N01, N02, N10, N13, N19, N23, N29."""
+"""Bugs that other gateways of local fleets had, played in worlds: N01, N02, N10, N13, N19, N23, N29.
 
-from collections import Counter
+The others: `test_n_looks.py` (N04, N05, N15, N16, N17), `test_n_choice.py` (N07, N08), `test_n_answers.py` (N20,
+N21, N24, N27), `test_n_bodies.py` (N26, N30).
+"""
+
 from dataclasses import replace
 
 import pytest
 
-from sim.draft import CallDraft, Draft, Engine, Knobs, Level, Manner, NodeDraft, VendorDraft
+from sim.draft import CallDraft, Draft, Engine, Knobs, Manner
 from sim.faults.plan import Fault
-from sim.journal.calls import Exchange
-from sim.journal.journal import Journal
-from sim.run import run
-from sim.scenarios.fleet.nodes.reading import HEALTHY, asked_by_calls, health, nodes_of
-from sim.scenarios.scenario import Scenario, nothing_special
+from sim.scenarios.fleet.nodes.reading import BARRED, HEALTHY, asked_by_calls, health, logged
 from sim.scenarios.showing import stories, suffered
-
-SEEDS = range(3)
-CLOUD = (VendorDraft("cloud-a"),)
-
-seeds = pytest.mark.parametrize("seed", SEEDS)
-
-
-def nodes(count: int, **members: object) -> tuple[NodeDraft, ...]:
-    return tuple(NodeDraft(f"node-{at}", **members) for at in range(count))  # type: ignore[arg-type]  # by name
-
-
-def calls(count: int, every_s: float, **members: object) -> tuple[CallDraft, ...]:
-    return tuple(CallDraft(at_s=round(at * every_s, 3), **members) for at in range(count))  # type: ignore[arg-type]
-
-
-def played(draft: Draft, seed: int) -> Journal:
-    """Run a world of this draft, which breaks no promise."""
-    last_s = max(call.at_s for call in draft.calls)
-    drawn = replace(draft, level=Level.PORTS, vendors=CLOUD, runs_s=max(draft.runs_s, last_s + 5.0))
-    done = run(Scenario("n-case", "a case", (), lambda _: drawn, nothing_special), seed)
-    assert done.outcome.ok, done.outcome
-    return done.journal
-
-
-def asked(journal: Journal) -> Counter[str]:
-    """Count what each machine was asked for the calls of the draft."""
-    return Counter(
-        {
-            node: sum(not one.call.startswith("1000") for one in asked_by_calls(journal, node))
-            for node in nodes_of(journal)
-        }
-    )
-
-
-def at_once(exchanges: list[Exchange]) -> int:
-    """Give how many were under way at the same time, at most."""
-    return max(sum(other.asked.at <= one.asked.at < other.told_at for other in exchanges) for one in exchanges)
+from tests.sim.scenarios.fleet.nodes.n_worlds import asked, asked_of, at_once, calls, nodes, played, seeds
 
 
 @seeds
@@ -58,6 +21,37 @@ def test_n01_a_machine_that_fails_fast_attracts_no_calls(seed: int) -> None:
     journal = played(Draft(nodes=nodes(2), calls=calls(100, 0.4), faults=(broken,)), seed)
     assert asked(journal)["node-1"] >= 95
     assert asked(journal)["node-0"] <= 5
+
+
+@seeds
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_n01_a_machine_that_refuses_our_token_attracts_no_calls_until_it_takes_it_again(
+    seed: int, replicas: int
+) -> None:
+    refusing = Fault("credential_refused", "node-0", 0.0, 60.0)
+    made = tuple(
+        replace(call, gateway=at % replicas, streamed=bool(at % 2)) for at, call in enumerate(calls(300, 0.4))
+    )
+    draft = Draft(nodes=nodes(2, slots=2), calls=made, faults=(refusing,), replicas=replicas)
+    journal = played(draft, seed)
+    told = stories(journal)
+    refused = [one for one in asked_of(journal, "node-0") if one.asked.at < 60.0]
+    assert len(refused) <= 2 * replicas, "each replica finds out by itself, and no more than once or twice"
+    assert all(story.answered_by for story in told), "whom it refused another one answers"
+    assert {turn for turns in health(journal, "node-0").values() for _, turn in turns} == {HEALTHY, BARRED}
+    assert len([*logged(journal, "node_token_refused")]) <= replicas, "once for each replica, not for each call"
+    assert any(one.asked.at > 60.0 for one in asked_of(journal, "node-0")), "a token brought it back"
+
+
+@seeds
+def test_a_machine_that_refuses_our_token_is_asked_where_nobody_else_is_left(seed: int) -> None:
+    refusing = Fault("credential_refused", "node-0", 0.0, 60.0)
+    journal = played(Draft(nodes=nodes(1), calls=calls(40, 0.4), faults=(refusing,)), seed)
+    told = stories(journal)
+    assert {tuple((dial.target, dial.word) for dial in story.dials) for story in told} == {
+        (("node-0", "401"), ("cloud-a", "ok"))
+    }
+    assert len([*logged(journal, "node_token_refused")]) == 1
 
 
 @seeds
@@ -103,7 +97,7 @@ def test_n19_an_engine_that_would_queue_them_all_gets_one_at_a_time(seed: int, r
     made = tuple(CallDraft(at_s=1.0 + at / 100, gateway=at % replicas, tokens=20) for at in range(6))
     lone = nodes(1, engine=Engine.OLLAMA, slots=1, token_s=0.02)
     journal = played(Draft(nodes=lone, calls=made, replicas=replicas, queue_timeout_ms=15_000), seed)
-    exchanges = [one for one in asked_by_calls(journal, "node-0") if not one.call.startswith("1000")]
+    exchanges = asked_of(journal, "node-0")
     assert at_once(exchanges) == 1
     assert len(exchanges) >= 2, "somebody waited for the slot"
     assert all(story.answered_by for story in stories(journal)), "the others were answered by the cloud"

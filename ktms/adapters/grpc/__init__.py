@@ -1,0 +1,1 @@
+"""The gateway's way to the accounting service over gRPC (`ktms.ledger.v1`)."""

@@ -1,0 +1,8 @@
+"""All scenarios of batches."""
+
+from sim.scenarios.batches.away import AWAY
+from sim.scenarios.batches.killed import KILLED
+from sim.scenarios.batches.night import NIGHT
+from sim.scenarios.scenario import Scenario
+
+BATCH_SCENARIOS: tuple[Scenario, ...] = (*KILLED, *AWAY, *NIGHT)

@@ -1,0 +1,1 @@
+"""Scenarios of accounting: the ledger fails, and no usage event is lost without being counted."""

@@ -1,0 +1,1 @@
+"""Scenarios of limits: what keys and teams may use, while what counts it fails."""
