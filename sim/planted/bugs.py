@@ -187,7 +187,9 @@ PLANTED = (
         "an attempt that failed is booked twice",
         Bookkeeper.attempt,
         "self._book(trail, event)\n",
-        "self._book(trail, event)\n    if shot.status is AttemptStatus.FAILED:\n        self._book(trail, event)\n",
+        "self._book(trail, event)\n"
+        "    if shot.status is AttemptStatus.FAILED:\n"
+        "        self._book(trail, event)\n",
         PORTS,
     ),
     Bug(

@@ -32,7 +32,7 @@ CHOICES = (("key:a", "tenant:t"), ("key:b", "tenant:t"), ("tenant:t",))
 REPLICAS = 3
 BUDGET = {"examples": 60, "steps": 40}
 HUNT = {"examples": 600, "steps": 60}
-"""For a store that is wrong: the search ends with its first finding, and the rarest needs some hundred examples."""
+"""For a store that is wrong: the search ends with its first finding, and the rarest needs hundreds of examples."""
 
 
 LIMITS = st.builds(
