@@ -112,6 +112,13 @@ def test_a_slot_that_the_store_still_counts_is_found() -> None:
     assert said(check, story.note("slots_seen", node="node-0", busy=1)) == ["node-0 has 1 slots in use at rest"]
 
 
+@pytest.mark.parametrize(("seen_at", "found"), [(405, []), (411, ["node-0 has 1 slots in use at rest"])])
+def test_a_slot_may_still_drain(seen_at: float, found: list[str]) -> None:
+    story = Story().note("host_up", GATEWAY).at(400).note("lease_released", node="node-0", lease="a", drain_s=10.0)
+    story = story.phase("quiet").at(seen_at)
+    assert said(check, story.note("slots_seen", node="node-0", busy=1)) == found
+
+
 def test_a_waiter_that_the_store_still_counts_is_found() -> None:
     story = rested()
     assert said(check, story.note("waiters_seen", model="m", waiting=2)) == ["m has 2 waiters at rest"]
