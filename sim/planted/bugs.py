@@ -4,7 +4,6 @@ None of them is known to any checker: they are found by what they break. Sources
 reported for, and those that the rules of the engine exist to prevent.
 """
 
-from ktms.adapters.memory.quota_store import MemoryQuotaStore
 from ktms.adapters.memory.quotas import MemoryQuotas
 from ktms.adapters.upstream_http.client import HttpUpstream
 from ktms.adapters.upstream_http.exchange import Exchange
@@ -33,6 +32,7 @@ PORTS = "explore-ports"
 WIRE = "explore"
 STORM = "storm"
 FLEET = "fleet"
+CLOSED = "fr3-closed"
 
 PLANTED = (
     Bug(
@@ -314,15 +314,7 @@ PLANTED = (
         Budget._do_without,
         "raise CallFailed(_UNCOUNTABLE)",
         "pass",
-        FLEET,
-    ),
-    Bug(
-        "lost-not-declared",
-        "what is under way is not declared again to a store that has forgotten it",
-        MemoryQuotaStore.beat,
-        "self._declare(self._under_way.values())\n",
-        "pass\n",
-        FLEET,
+        CLOSED,
     ),
     Bug(
         "told-half-the-wait",
