@@ -13,8 +13,9 @@ from typing import Protocol
 from ktms.adapters.redis.connect import RedisProbe
 from ktms.adapters.redis.link import RedisLink
 from ktms.api.routes import Routes
-from ktms.app.assemble import Gateway, GatewaySettings, Ports, assemble
+from ktms.app.assemble import assemble
 from ktms.app.beside import watch_redis
+from ktms.app.gateway import Gateway, GatewaySettings, Ports
 from ktms.app.running import Stops, run_until_stopped
 from sim.fakes.clock import HostClock
 from sim.journal.journal import Journal

@@ -19,8 +19,8 @@ from ktms.adapters.redis.quota import RedisQuotaStore
 from ktms.adapters.upstream_http.address_rules import AddressRules
 from ktms.adapters.upstream_http.client import HttpUpstream
 from ktms.adapters.upstream_http.settings import UpstreamSettings
-from ktms.app.assemble import Ports
 from ktms.app.batch_parts import BatchPorts
+from ktms.app.gateway import Ports
 from ktms.ports.answer_cache import AnswerCache
 from ktms.ports.quota_store import QuotaStore
 from ktms.ports.upstream import Upstream
@@ -92,7 +92,7 @@ def make_ports(parts: ProcessParts, host: str, clock: HostClock) -> Made:
         changes=view.changes,
         ledger=ledger,
         quotas=JournalQuotas(host, journal, trace, quota_means(parts, replica, link)),
-        answers=JournalAnswers(host, journal, _answers(parts, wide)),
+        answers=JournalAnswers(host, journal, _answers(parts, wide, link)),
         repeats=view.repeats,
         spool=JournalSpool(host, journal, parts.spool_folder, parts.usage_events_max),
         batches=BatchPorts(view.files, view.files, view.batches, view.lines, view.upkeep),
@@ -132,9 +132,9 @@ def quota_means(parts: ProcessParts, replica: str, link: RedisLink | None) -> Qu
     return MemoryQuotaStore(name=replica) if parts.store is None else QuotaLine(parts.store, replica)
 
 
-def _answers(parts: ProcessParts, wide: RedisLink | None) -> AnswerCache:
-    if wide is not None:
-        return RedisAnswerCache(wide)
+def _answers(parts: ProcessParts, wide: RedisLink | None, link: RedisLink | None) -> AnswerCache:
+    if wide is not None and link is not None:
+        return RedisAnswerCache(wide, link)
     return MemoryAnswerCache() if parts.store is None else AnswersLine(parts.store)
 
 

@@ -3,7 +3,7 @@
 Limits are told by account, as the documents name accounts, so that a judge need not believe what a gateway says.
 """
 
-from ktms.app.assemble import GatewaySettings
+from ktms.app.gateway import GatewaySettings
 from ktms.domain.access.key_form import read_key
 from ktms.domain.catalogue import DEFAULT_TENANT
 from ktms.engine.settings import EngineSettings

@@ -26,7 +26,7 @@ from ktms.adapters.memory.telemetry import MemoryTelemetry
 from ktms.adapters.postgres.encryption_state import settle_keyring
 from ktms.adapters.postgres.migrate import CATALOGUE_BOOK, LEDGER_BOOK, Book, Migrator
 from ktms.adapters.postgres.migration_files import Migration, ledger_folder, read_migrations, shipped_folder
-from ktms.adapters.postgres.pool import Database
+from ktms.adapters.postgres.pool import Database, open_database
 from ktms.domain.access.keyring import Keyring, parse_keyring
 
 # gRPC restarts its poller in every forked child, and Python closes that poller's descriptor before it executes the
@@ -225,11 +225,9 @@ def keyring_secrets(keyring: Keyring, entropy: SeededEntropy) -> KeyringSecrets:
 @pytest.fixture
 async def database(postgres_dsn: str, keyring_secrets: KeyringSecrets) -> AsyncIterator[Database]:
     """An open pool on the test's own database, which has adopted the keyring."""
-    opened = Database(postgres_dsn)
-    await opened.open()
-    await settle_keyring(opened, keyring_secrets)
-    yield opened
-    await opened.close()
+    async with open_database(postgres_dsn) as opened:
+        await settle_keyring(opened, keyring_secrets)
+        yield opened
 
 
 _numbers = itertools.count(1)

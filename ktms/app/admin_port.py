@@ -10,7 +10,7 @@ from ktms.app.failed import StartFailed
 from ktms.app.production import Production
 from ktms.app.release import release
 from ktms.config.address import Address
-from ktms.config.settings import AdminTls
+from ktms.config.port_tls import PortTls
 from ktms.domain.capacity.fleet_status import FleetStatus
 
 STOP_GRACE_S = 1.0
@@ -23,7 +23,7 @@ async def admin_port(
     address: Address,
     fleet: Callable[[], FleetStatus],
     *,
-    tls: AdminTls | None = None,
+    tls: PortTls | None = None,
     allow_plaintext: bool = False,
 ) -> AsyncIterator[int]:
     """Serve the admin plane while the block runs; gives the port. `fleet` tells how this replica sees the nodes.

@@ -14,7 +14,7 @@ from ktms.api.openai.upload import FILE_MAX_BYTES
 from ktms.api.routes import Routes
 from ktms.api.status_table import status_of
 from ktms.api.wire import Dates
-from ktms.domain.batch.batch import KEEP_S
+from ktms.domain.batch.batch import FILES_MAX_BYTES, KEEP_S
 from ktms.engine.admit import Admission
 from ktms.engine.batch_keeper import BatchKeeper
 from ktms.engine.batch_shelf import ClientShelf, ShelfMeans
@@ -47,9 +47,10 @@ class BatchPorts:
 
 @dataclass(frozen=True, slots=True)
 class BatchSettings:
-    """How large a file may be, how many lines one replica runs at once, how long everything is kept."""
+    """How large a file may be, and all files of a key, how many lines one replica runs, how long all is kept."""
 
     file_max_bytes: int = FILE_MAX_BYTES
+    files_max_bytes: int = FILES_MAX_BYTES
     lines_max: int = LINES_AT_ONCE
     keep_s: float = KEEP_S
 
@@ -91,6 +92,7 @@ def batch_parts(ports: BatchPorts, around: BatchSurroundings, settings: BatchSet
             drain=around.drain,
             telemetry=around.telemetry,
             keep_s=settings.keep_s,
+            files_max=settings.files_max_bytes,
         )
     )
     worker = BatchWorker(
@@ -122,4 +124,4 @@ def batch_parts(ports: BatchPorts, around: BatchSurroundings, settings: BatchSet
     serving = Serving(shelf, around.identities, around.clock, around.dates, around.telemetry)
     files = FilesDoor(shelf, serving, around.body, settings.file_max_bytes)
     batches = BatchesDoor(shelf, serving, around.body, settings.keep_s)
-    return BatchParts({**files.routes(), **batches.routes()}, (worker.run, keeper.run))
+    return BatchParts({**files.routes(), **batches.routes()}, (worker.run, keeper.run, shelf.doubts.run))

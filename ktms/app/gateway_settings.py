@@ -3,8 +3,8 @@
 from ktms.adapters.telemetry.access_line import LogFormat
 from ktms.adapters.telemetry.gateway_telemetry import LogSettings
 from ktms.adapters.upstream_http.address_rules import AddressRules
-from ktms.app.assemble import GatewaySettings
 from ktms.app.batch_parts import BatchSettings
+from ktms.app.gateway import GatewaySettings
 from ktms.config.settings import LogLevel, Settings
 from ktms.domain.catalogue import DollarLimitMode
 from ktms.engine.settings import MIB, EngineSettings
@@ -22,9 +22,10 @@ def gateway_settings(settings: Settings, *, drain_delay_s: float) -> GatewaySett
             explain_choices=settings.log_level is LogLevel.DEBUG,
         ),
         batches=BatchSettings(
-            file_max_bytes=settings.file_max_mb * MIB,
-            lines_max=settings.batch_lines_max,
-            keep_s=settings.batch_keep_days * DAY_S,
+            file_max_bytes=settings.batches.file_max_mb * MIB,
+            files_max_bytes=settings.batches.files_per_key_mb * MIB,
+            lines_max=settings.batches.lines_max,
+            keep_s=settings.batches.keep_days * DAY_S,
         ),
         metrics_apart=settings.metrics_addr is not None,
         drain_delay_s=drain_delay_s,

@@ -5,9 +5,8 @@ ready.
 """
 
 import asyncio
-import logging
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,18 +26,18 @@ from ktms.adapters.postgres.migrate import LEDGER_BOOK, Migrator
 from ktms.adapters.postgres.migration_files import ledger_folder, read_migrations, shipped_folder
 from ktms.adapters.postgres.node_registry import PostgresNodeRegistry
 from ktms.adapters.postgres.policy_store import PostgresPolicyStore
-from ktms.adapters.postgres.pool import Database
+from ktms.adapters.postgres.pool import Database, open_database
 from ktms.adapters.postgres.repeats import PostgresRepeats
+from ktms.adapters.postgres.server_facts import why_away
 from ktms.adapters.system.clock import SystemClock
 from ktms.adapters.system.entropy import SystemEntropy
-from ktms.adapters.telemetry.gateway_telemetry import GatewayTelemetry, LogSettings
-from ktms.adapters.telemetry.library_logs import LibraryLogs
+from ktms.adapters.telemetry.gateway_telemetry import GatewayTelemetry, LogSettings, open_telemetry
 from ktms.adapters.upstream_http.address_rules import AddressRules
 from ktms.adapters.upstream_http.client import HttpUpstream
 from ktms.adapters.upstream_http.settings import UpstreamSettings
-from ktms.app.assemble import Ports
 from ktms.app.batch_parts import BatchPorts
 from ktms.app.books import LedgerAt, open_book, open_spool
+from ktms.app.gateway import Ports
 from ktms.app.release import release
 from ktms.app.slots import RedisAt, Slots, open_slots
 from ktms.domain.access.keyring import Keyring
@@ -101,8 +100,8 @@ class Production:
         while True:
             try:
                 await self.prepare_database()
-            except StoreAway:
-                self.telemetry.event("warning", "database_away_at_start")
+            except StoreAway as away:
+                self.telemetry.event("warning", "database_away_at_start", reason=why_away(away))
                 await asyncio.sleep(DATABASE_RETRY_S)
             else:
                 return
@@ -119,8 +118,10 @@ async def production(world: World) -> AsyncIterator[Production]:
     secrets = KeyringSecrets(world.keyring, entropy)
     async with AsyncExitStack() as opened:
         spool = opened.enter_context(closing(open_spool(world.spool_dir)))
-        telemetry = opened.enter_context(_telemetry(world, clock))
-        database = await opened.enter_async_context(_database(world))
+        telemetry = opened.enter_context(open_telemetry(clock, world.log, version=release()))
+        database = await opened.enter_async_context(
+            open_database(world.database_url.reveal(), connections_max=world.connections_max)
+        )
         upstream = HttpUpstream(UpstreamSettings(), world.address_rules)
         opened.push_async_callback(upstream.close)
         slots = await opened.enter_async_context(open_slots(world.redis, entropy, telemetry))
@@ -176,30 +177,6 @@ def _production(
         _secrets=secrets,
         _migrators=_migrators(world, entropy, telemetry),
     )
-
-
-@contextmanager
-def _telemetry(world: World, clock: SystemClock) -> Iterator[GatewayTelemetry]:
-    """Log and count while the block runs, what libraries say included."""
-    telemetry = GatewayTelemetry(clock, world.log, version=release())
-    libraries = LibraryLogs(telemetry)
-    logging.getLogger().addHandler(libraries)
-    try:
-        yield telemetry
-    finally:
-        logging.getLogger().removeHandler(libraries)
-        telemetry.stop()
-
-
-@asynccontextmanager
-async def _database(world: World) -> AsyncIterator[Database]:
-    """Open the pool, which connects only when asked, and close it."""
-    database = Database(world.database_url.reveal(), connections_max=world.connections_max)
-    await database.open()
-    try:
-        yield database
-    finally:
-        await database.close()
 
 
 def _batches(database: Database, secrets: KeyringSecrets, entropy: SystemEntropy) -> BatchPorts:

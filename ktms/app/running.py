@@ -5,8 +5,8 @@ import signal
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from ktms.app.assemble import Gateway
 from ktms.app.failed import StartFailed
+from ktms.app.gateway import Gateway
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 

@@ -88,7 +88,7 @@ def _world(settings: Settings) -> World:
         StartFailed: a setting that has no default is missing.
     """
     if settings.database_url is None or settings.encryption_keys is None:
-        raise StartFailed(*_missing(settings))
+        raise StartFailed(*missing_settings(settings))
     if settings.workers > 1:
         raise StartFailed(
             "KTMS_WORKERS: this release runs one worker per process; start several behind a balancer"
@@ -96,7 +96,7 @@ def _world(settings: Settings) -> World:
     return World(
         database_url=settings.database_url,
         migrate_url=settings.database_direct_url or settings.database_url,
-        keyring=_keyring(settings.encryption_keys),
+        keyring=keyring_of(settings.encryption_keys),
         connections_max=settings.database_pool_max,
         address_rules=address_rules(settings, loopback_nodes=False),
         log=log_settings(settings, log_format=LogFormat(settings.log_format.value), fd=STDOUT),
@@ -108,7 +108,7 @@ def _world(settings: Settings) -> World:
     )
 
 
-def _missing(settings: Settings) -> tuple[str, ...]:
+def missing_settings(settings: Settings) -> tuple[str, ...]:
     """Name all that has no default, at once."""
     needed = (
         (settings.database_url, "KTMS_DATABASE_URL is not set: where is Postgres? (ktms up brings its own)"),
@@ -120,7 +120,12 @@ def _missing(settings: Settings) -> tuple[str, ...]:
     return tuple(text for value, text in needed if value is None)
 
 
-def _keyring(text: Secret) -> Keyring:
+def keyring_of(text: Secret) -> Keyring:
+    """Read the keyring.
+
+    Raises:
+        StartFailed: it is none; the message says what is wrong, never a key.
+    """
     try:
         return parse_keyring(text.reveal())
     except KeyringInvalid as error:

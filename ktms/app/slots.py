@@ -72,7 +72,7 @@ async def open_slots(redis: RedisAt | None, entropy: Entropy, telemetry: Telemet
         await _tell_fitness(link, telemetry)
         replica = entropy.token_bytes(REPLICA_BYTES).hex()
         board, quotas = RedisFleetBoard(link, replica), RedisQuotaStore(link, replica)
-        yield Slots(fleet, fleet, board, quotas, RedisAnswerCache(wide), lambda: link.silenced)
+        yield Slots(fleet, fleet, board, quotas, RedisAnswerCache(wide, link), lambda: link.silenced)
 
 
 def _link(redis: RedisAt) -> RedisLink:

@@ -22,13 +22,14 @@ from ktms.adapters.redis.connect import RedisProbe
 from ktms.adapters.system.port_owner import port_owner
 from ktms.adapters.telemetry.access_line import LogFormat
 from ktms.app.admin_port import admin_port
-from ktms.app.assemble import Gateway, assemble
+from ktms.app.assemble import assemble
 from ktms.app.banner import Started, banner
 from ktms.app.beside import watch_redis
 from ktms.app.books import ledger_at
 from ktms.app.failed import StartFailed
 from ktms.app.first_catalogue import Wanted, beside, is_declared, look_around
 from ktms.app.first_keys import UP, first_client_key, first_owner
+from ktms.app.gateway import Gateway
 from ktms.app.gateway_settings import address_rules, gateway_settings, log_settings
 from ktms.app.home import Home
 from ktms.app.options import UpOptions

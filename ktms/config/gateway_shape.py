@@ -137,6 +137,9 @@ _WORDS = {
 }
 
 
+NO_NUMBER = 'expected a number, such as "0.15"'
+
+
 def _in_words(error: str, value: Value, bare: object) -> str:
     """Put msgspec's sentence (it holds types and bounds, never the value) in a reader's words."""
     sentence = error.split(" - at ", maxsplit=1)[0]
@@ -145,7 +148,7 @@ def _in_words(error: str, value: Value, bare: object) -> str:
         expected = expected.replace(f"`{name}`", words)
     expected = expected[:1].lower() + expected[1:]
     if not got:
-        return expected
+        return NO_NUMBER if expected == "invalid decimal string" else expected
     hint = ' (put it in quotes: "…")' if bare is str and isinstance(value, bool | int | Decimal) else ""
     return f"{expected}, got {_described(value)}{hint}"
 

@@ -5,10 +5,10 @@ Names that it shares with the gateway mean the same; `KTMS_LEDGER_ADDR` is where
 
 from collections.abc import MutableMapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from ktms.config.address import Address
 from ktms.config.environment import process_environment
+from ktms.config.port_tls import PortTls, read_port_tls
 from ktms.config.secret_file import ReadFile, read_secret_file
 from ktms.config.settings import DATABASE_POOL_MAX, POSTGRES_SCHEMES, LogFormat, LogLevel
 from ktms.config.variables import Variables
@@ -19,22 +19,13 @@ LEDGER_ADDR = Address("127.0.0.1", 9191)
 
 
 @dataclass(frozen=True, slots=True)
-class ServiceTls:
-    """Certificate and key of the service; with `client_ca` gateways must show a certificate too."""
-
-    cert: Path
-    key: Path
-    client_ca: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class LedgerSettings:
     """What the environment says. `migrate_url` leads to the server itself, `database_url` perhaps to a pooler."""
 
     database_url: Secret
     migrate_url: Secret
     addr: Address = LEDGER_ADDR
-    tls: ServiceTls | None = None
+    tls: PortTls | None = None
     allow_plaintext: bool = False
     connections_max: int = DATABASE_POOL_MAX
     log_level: LogLevel = LogLevel.INFO
@@ -49,13 +40,13 @@ def read_ledger_settings(environ: MutableMapping[str, str], read_file: ReadFile)
     """
     read = Variables(environ, read_file)
     ordinary, direct = (read.url(name, POSTGRES_SCHEMES) for name in ("DATABASE_URL", "DATABASE_DIRECT_URL"))
-    if ordinary is None:
+    if ordinary is None and not read.has_refused("DATABASE_URL"):
         read.refuse("DATABASE_URL", "not set: where is the ledger's Postgres?")
     settings = LedgerSettings(
         database_url=ordinary or Secret(""),
         migrate_url=direct or ordinary or Secret(""),
         addr=read.address("LEDGER_ADDR") or LEDGER_ADDR,
-        tls=_tls(read),
+        tls=read_port_tls(read, "LEDGER"),
         allow_plaintext=read.flag("LEDGER_ALLOW_PLAINTEXT"),
         connections_max=read.whole(
             "DATABASE_POOL_MAX", DATABASE_POOL_MAX, low=1, high=DATABASE_POOL_MAX, unit="connections"
@@ -74,14 +65,3 @@ def ledger_settings_from_environment() -> LedgerSettings:
         SettingsInvalid: with one line per mistake.
     """
     return read_ledger_settings(process_environment(), read_secret_file)
-
-
-def _tls(read: Variables) -> ServiceTls | None:
-    """All of certificate and key, or neither; a client CA only with them."""
-    cert, key, client_ca = (read.path(f"LEDGER_TLS_{part}") for part in ("CERT", "KEY", "CLIENT_CA"))
-    if cert is not None and key is not None:
-        return ServiceTls(cert, key, client_ca)
-    if cert is not None or key is not None or client_ca is not None:
-        missing = "CERT" if cert is None else "KEY"
-        read.refuse(f"LEDGER_TLS_{missing}", "not set; TLS needs KTMS_LEDGER_TLS_CERT and KTMS_LEDGER_TLS_KEY")
-    return None

@@ -2,10 +2,8 @@
 
 from decimal import Decimal
 
+from ktms.domain.access.limits import LIMIT_MAX
 from ktms.domain.units import MICROS_PER_USD
-
-USD_MAX = 1_000_000_000
-"""A limit of a billion dollars is a slip of the keyboard; in micros it still fits 64 bits 9,000 times."""
 
 MICRO_DIGITS = 6
 
@@ -20,8 +18,8 @@ def read_micros(dollars: Decimal) -> int:
     Raises:
         DollarsInvalid: with the reason in words.
     """
-    if not dollars.is_finite() or not 0 <= dollars <= USD_MAX:
-        raise DollarsInvalid(f"expected dollars between 0 and {USD_MAX}")
+    if not dollars.is_finite() or not 0 <= dollars <= LIMIT_MAX:
+        raise DollarsInvalid(f"expected dollars between 0 and {LIMIT_MAX}")
     micros = int(dollars.scaleb(MICRO_DIGITS))
     if Decimal(micros).scaleb(-MICRO_DIGITS) != dollars:
         raise DollarsInvalid(f"expected dollars with at most {MICRO_DIGITS} decimals")

@@ -6,12 +6,14 @@ declared catalogue (`gateway_file.py`). `OTEL_…` stays in the environment for 
 """
 
 from collections.abc import MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
 from ktms.config.address import Address
+from ktms.config.batch_settings import BatchLimits, read_batch_limits
 from ktms.config.environment import process_environment
+from ktms.config.port_tls import PortTls, read_port_tls
 from ktms.config.secret_file import ReadFile, read_secret_file
 from ktms.config.variables import Network, Variables
 from ktms.domain.access.secret import Secret
@@ -53,19 +55,6 @@ HOLD_STATUS_S = 10.0
 HOLD_STATUS_MAX_S = 600.0
 """As long as an attempt may take: the status is then held to its end."""
 
-FILE_MAX_MB = 200
-"""OpenAI's own bound for the input of a batch."""
-
-FILE_MOST_MB = 2000
-BATCH_LINES_MAX = 16
-"""Lines under way on one replica: as many as some machines have slots, and a small part of what it can hold."""
-
-BATCH_LINES_MOST = 512
-"""Each may hold an answer of 64 MB."""
-
-BATCH_KEEP_DAYS = 30
-BATCH_KEEP_MOST_DAYS = 3650
-
 POSTGRES_SCHEMES = ("postgresql", "postgres")
 REDIS_SCHEMES = ("redis", "rediss", "redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel")
 
@@ -96,15 +85,6 @@ class LogFormat(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class AdminTls:
-    """Certificate and key of the admin port; with `client_ca` clients must show a certificate too."""
-
-    cert: Path
-    key: Path
-    client_ca: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class LedgerTls:
     """How the accounting service is reached over TLS: whose certificates are trusted, and which one is shown."""
 
@@ -120,7 +100,7 @@ class Settings:
     http_addr: Address = HTTP_ADDR
     metrics_addr: Address | None = None
     admin_addr: Address = ADMIN_ADDR
-    admin_tls: AdminTls | None = None
+    admin_tls: PortTls | None = None
     admin_allow_plaintext: bool = False
     bootstrap_admin_key: Secret | None = None
     database_url: Secret | None = None
@@ -140,9 +120,7 @@ class Settings:
     key_window_s: float = KEY_WINDOW_S
     hold_status_s: float = HOLD_STATUS_S
     dollar_limit_mode: DollarLimitMode = DollarLimitMode.OPEN
-    file_max_mb: int = FILE_MAX_MB
-    batch_lines_max: int = BATCH_LINES_MAX
-    batch_keep_days: int = BATCH_KEEP_DAYS
+    batches: BatchLimits = field(default_factory=BatchLimits)
     log_level: LogLevel = LogLevel.INFO
     log_format: LogFormat = LogFormat.JSON
     node_allowed_cidrs: tuple[Network, ...] | None = None
@@ -161,7 +139,7 @@ def read_settings(environ: MutableMapping[str, str], read_file: ReadFile) -> Set
         http_addr=read.address("HTTP_ADDR") or HTTP_ADDR,
         metrics_addr=read.address("METRICS_ADDR"),
         admin_addr=read.address("ADMIN_ADDR") or ADMIN_ADDR,
-        admin_tls=_admin_tls(read),
+        admin_tls=read_port_tls(read, "ADMIN"),
         admin_allow_plaintext=read.flag("ADMIN_ALLOW_PLAINTEXT"),
         bootstrap_admin_key=read.secret("BOOTSTRAP_ADMIN_KEY", private=True),
         database_url=read.url("DATABASE_URL", POSTGRES_SCHEMES),
@@ -187,11 +165,7 @@ def read_settings(environ: MutableMapping[str, str], read_file: ReadFile) -> Set
         key_window_s=read.seconds("KEY_WINDOW_S", KEY_WINDOW_S, low=KEY_WINDOW_MIN_S, high=KEY_WINDOW_MAX_S),
         hold_status_s=read.seconds("HOLD_STATUS_S", HOLD_STATUS_S, low=0, high=HOLD_STATUS_MAX_S),
         dollar_limit_mode=read.choice("DOLLAR_LIMIT_MODE", DollarLimitMode.OPEN),
-        file_max_mb=read.whole("FILE_MAX_MB", FILE_MAX_MB, low=1, high=FILE_MOST_MB, unit="megabytes"),
-        batch_lines_max=read.whole("BATCH_LINES_MAX", BATCH_LINES_MAX, low=1, high=BATCH_LINES_MOST, unit="lines"),
-        batch_keep_days=read.whole(
-            "BATCH_KEEP_DAYS", BATCH_KEEP_DAYS, low=2, high=BATCH_KEEP_MOST_DAYS, unit="days"
-        ),
+        batches=read_batch_limits(read),
         log_level=read.choice("LOG_LEVEL", LogLevel.INFO),
         log_format=read.choice("LOG_FORMAT", LogFormat.JSON),
         node_allowed_cidrs=read.networks("NODE_ALLOWED_CIDRS"),
@@ -208,17 +182,6 @@ def from_environment() -> Settings:
         SettingsInvalid: with one line per mistake.
     """
     return read_settings(process_environment(), read_secret_file)
-
-
-def _admin_tls(read: Variables) -> AdminTls | None:
-    """All of certificate and key, or neither; a client CA only with them."""
-    cert, key, client_ca = (read.path(f"ADMIN_TLS_{part}") for part in ("CERT", "KEY", "CLIENT_CA"))
-    if cert is not None and key is not None:
-        return AdminTls(cert, key, client_ca)
-    if cert is not None or key is not None or client_ca is not None:
-        missing = "CERT" if cert is None else "KEY"
-        read.refuse(f"ADMIN_TLS_{missing}", "not set; TLS needs KTMS_ADMIN_TLS_CERT and KTMS_ADMIN_TLS_KEY")
-    return None
 
 
 def _ledger_tls(read: Variables) -> LedgerTls | None:

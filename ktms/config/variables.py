@@ -8,13 +8,14 @@ Not here: which variables exist (`settings.py`).
 
 import difflib
 import math
+import re
 from collections.abc import MutableMapping
 from enum import StrEnum
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import TypeVar
 
-from ktms.config.address import Address, read_address
+from ktms.config.address import PORT_MAX, Address, read_address
 from ktms.config.secret_file import ReadFile, SecretFileUnreadable
 from ktms.domain.access.secret import Secret
 
@@ -50,6 +51,10 @@ class Variables:
     def refuse(self, name: str, reason: str) -> None:
         """Record a mistake."""
         self._lines.append(f"{PREFIX}{name}: {reason}")
+
+    def has_refused(self, name: str) -> bool:
+        """Whether there is a mistake of a name, or of the file that stands for it, already."""
+        return any(line.startswith((f"{PREFIX}{name}:", f"{PREFIX}{name}{FILE_SUFFIX}:")) for line in self._lines)
 
     def done(self) -> None:
         """End the reading.
@@ -170,6 +175,9 @@ class Variables:
         if secret is not None and not secret.reveal().startswith(tuple(f"{scheme}://" for scheme in schemes)):
             self.refuse(name, f"expected a URL that begins with {' or '.join(f'{each}://' for each in schemes)}")
             return None
+        if secret is not None and not _has_sound_hosts(secret.reveal()):
+            self.refuse(name, "expected hosts with ports between 1 and 65535, and no blank or line end in the URL")
+            return None
         return secret
 
     def _from_file(self, name: str, path: Path, *, private: bool) -> Secret | None:
@@ -194,6 +202,15 @@ class Variables:
 def shown(value: str) -> str:
     """Quote a wrong value, cut to one line's worth."""
     return repr(value if len(value) <= SHOWN_MAX else value[:SHOWN_MAX] + "…")
+
+
+def _has_sound_hosts(url: str) -> bool:
+    """Whether drivers can read who is to be asked, and do not fail on it later; commas stand between hosts."""
+    if not url.isprintable() or " " in url:
+        return False
+    authority = re.split(r"[/?#]", url.partition("://")[2], maxsplit=1)[0].rpartition("@")[2]
+    ports = [host.rpartition("]")[2].partition(":") for host in authority.split(",")]
+    return all(not colon or (_is_whole(port) and 0 < int(port) <= PORT_MAX) for _, colon, port in ports)
 
 
 def _is_whole(text: str) -> bool:

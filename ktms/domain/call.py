@@ -34,8 +34,10 @@ NO_CHOICES = Choices()
 class CallFacts:
     """What was read from the body: enough to route, estimate and observe.
 
-    `text_bytes` counts text only (no images, no data URIs); `max_tokens` is None where the client set none;
-    `answers` is `n`; `usage_asked` is whether the client itself asked for a usage chunk.
+    `text_bytes` counts all text that a model reads, tools included; `images` counts what is no text; `max_tokens`
+    is None where the client set none; `answers` is `n`, `answers_written` how many the vendor writes and charges:
+    more, where it keeps the best ones or answers several prompts; `usage_asked` is whether the client itself asked
+    for a usage chunk.
     """
 
     model: str
@@ -46,3 +48,4 @@ class CallFacts:
     text_bytes: int = 0
     images: int = 0
     choices: Choices = NO_CHOICES
+    answers_written: int = 1

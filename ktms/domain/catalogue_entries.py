@@ -10,7 +10,7 @@ from dataclasses import fields
 from typing import TypeVar
 
 from ktms.domain.access.key_form import KeyKind, read_key
-from ktms.domain.access.limits import Limits
+from ktms.domain.access.limits import DOLLARS_MAX_MICROS, LIMIT_MAX, Limits
 from ktms.domain.access.secret import Secret
 from ktms.domain.catalogue import (
     Catalogue,
@@ -264,8 +264,10 @@ def _timeouts(timeouts: TimeoutSpec) -> Iterator[Complaint]:
 def _limits(limits: Limits) -> Iterator[Complaint]:
     for limit in fields(limits):
         amount: int | None = getattr(limits, limit.name)
-        if amount is not None and amount < 0:
-            yield Complaint(("limits", limit.name.removesuffix("_micros")), "must be 0 or more")
+        name = limit.name.removesuffix("_micros")
+        most = LIMIT_MAX if name == limit.name else DOLLARS_MAX_MICROS
+        if amount is not None and not 0 <= amount <= most:
+            yield Complaint(("limits", name), f"must be 0 to {LIMIT_MAX}")
 
 
 def _between(at: Path, value: int | None, lowest: int, highest: int) -> Iterator[Complaint]:

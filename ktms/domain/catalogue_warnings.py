@@ -21,6 +21,15 @@ def warnings(catalogue: Catalogue, others: Sequence[NodeSpec] = ()) -> tuple[str
     )
 
 
+def unpriced(catalogue: Catalogue, nodes: Sequence[NodeSpec]) -> Iterator[tuple[str, str, str]]:
+    """Give model, vendor and the vendor's name of each cloud target that costs 0 because nobody gave its price."""
+    priced = {(price.vendor, price.model) for price in catalogue.prices}
+    for model in catalogue.models:
+        for vendor, name in _in_the_cloud(model, nodes):
+            if (vendor, name) not in priced:
+                yield model.name, vendor, name
+
+
 def _vendors(catalogue: Catalogue) -> Iterator[str]:
     for vendor in catalogue.vendors:
         if not vendor.keys and not vendor.private:
@@ -32,11 +41,12 @@ def _vendors(catalogue: Catalogue) -> Iterator[str]:
 
 
 def _models(catalogue: Catalogue, nodes: Sequence[NodeSpec]) -> Iterator[str]:
-    priced = {(price.vendor, price.model) for price in catalogue.prices}
+    without_price: dict[str, list[str]] = {}
+    for asked, vendor, name in unpriced(catalogue, nodes):
+        without_price.setdefault(asked, []).append(f"{vendor}/{name}")
     for model in catalogue.models:
-        for vendor, name in _in_the_cloud(model, nodes):
-            if (vendor, name) not in priced:
-                yield f"model {model.name}: target {vendor}/{name} has no price, its use costs 0"
+        for shown in without_price.get(model.name, ()):
+            yield f"model {model.name}: target {shown} has no price, its use costs 0"
         for target in model.targets:
             if target.vendor == LOCAL and not _served(nodes, target.model):
                 yield f"model {model.name}: no enabled node serves {target.model} yet; one that announces it will"

@@ -77,7 +77,7 @@ class CachedAnswers:
             CallFailed: a hit that the limits do not allow; and whatever `ask` raises.
         """
         key = await _key_of(trail.call, placed.decision, trail.key)
-        found = await self._look(key, placed.decision)
+        found = await self._look(key, placed.decision, trail)
         if isinstance(found, _Hit):
             return await self._give(found, trail, placed)
         try:
@@ -88,7 +88,7 @@ class CachedAnswers:
             if found is not None:
                 found.land(Landing.FAILED)
 
-    async def _look(self, key: bytes, decision: Decision) -> "_Hit | Flight | None":
+    async def _look(self, key: bytes, decision: Decision, trail: Trail) -> "_Hit | Flight | None":
         boarded = await self.flights.board(key)
         if not isinstance(boarded, Flight):
             return boarded if boarded is None else _hit(boarded, decision)
@@ -96,6 +96,7 @@ class CachedAnswers:
             raw = await self._means.cache.get(key)
         except CacheAway as away:
             self._means.telemetry.dependency_failed(Dependency.REDIS, "look_up_answer", away.kind)
+            trail.redis_hung = away.kind == "timeout"
             boarded.land(Landing.OPEN)
             return None
         except BaseException:

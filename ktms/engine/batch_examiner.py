@@ -1,16 +1,18 @@
 """The input file of a batch, read once before anything runs: its lines found, the broken ones ended.
 
 Rules: a broken line ends by itself; the whole file fails only where it is empty, too long or cannot be read; never
-is more of it in memory than one line and what is just being stored. Not here: what a line is (dialects).
+is more of it in memory than one line and what is just being stored; the claim is renewed with every piece that is
+read, whatever was found in it. Not here: what a line is (dialects).
 """
 
 import asyncio
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVarTuple
 
 from ktms.dialects.openai_chat.batch_line import BadLine, read_line, unrun_line
 from ktms.dialects.openai_chat.line_reader import FileLine, LineReader
-from ktms.dialects.openai_chat.request import is_heavy
+from ktms.dialects.openai_chat.request import HEAVY_BYTES
 from ktms.domain.batch.batch import LINE_BYTES_MAX, LINES_MAX, FileComplaint
 from ktms.domain.batch.names import BatchId
 from ktms.domain.call import Route
@@ -18,6 +20,8 @@ from ktms.domain.errors import ErrorCode, problem
 from ktms.ports.batch_upkeep import ADDED_AT_ONCE, BatchUpkeep, Examination, NewLine
 from ktms.ports.file_store import PIECES_AT_ONCE, FileStore
 from ktms.ports.secrets import DecryptFailed
+
+P = TypeVarTuple("P")
 
 _TOO_LONG = problem(
     ErrorCode.REQUEST_TOO_LARGE, f"A line is larger than {LINE_BYTES_MAX // (1024 * 1024)} MiB.", param="body"
@@ -52,6 +56,11 @@ class _Judge:
     def end(self) -> list[NewLine]:
         """Take its end."""
         return list(self._judged(self._reader.end()))
+
+    @property
+    def held_bytes(self) -> int:
+        """How long the line is that has not ended yet."""
+        return self._reader.held_bytes
 
     def _judged(self, lines: Iterable[FileLine]) -> Iterator[NewLine]:
         for line in lines:
@@ -106,22 +115,24 @@ class Examiner:
             if pieces[0].number != number or len(pieces) != pieces[-1].number - number + 1:
                 return UNREADABLE
             number = pieces[-1].number + 1
-            await self._add(examination, await _judged(judge, b"".join(piece.content for piece in pieces)))
+            content = b"".join(piece.content for piece in pieces)
+            await self._add(examination, await _beside(len(content) + judge.held_bytes, judge.feed, content))
             if judge.count > LINES_MAX:
                 return TOO_MANY
-        await self._add(examination, judge.end())
+        await self._add(examination, await _beside(judge.held_bytes, judge.end))
         if judge.count > LINES_MAX:
             return TOO_MANY
         return None if judge.count else EMPTY
 
     async def _add(self, examination: Examination, lines: list[NewLine]) -> None:
-        for at in range(0, len(lines), ADDED_AT_ONCE):
+        """Store lines and renew the claim, be there none: who does not hold it any more stops here."""
+        for at in range(0, max(1, len(lines)), ADDED_AT_ONCE):
             if not await self._upkeep.add_lines(examination, lines[at : at + ADDED_AT_ONCE]):
                 raise _Lost
 
 
-async def _judged(judge: _Judge, content: bytes) -> list[NewLine]:
+async def _beside(size: int, judge: Callable[[*P], list[NewLine]], *content: *P) -> list[NewLine]:
     """Judge beside the loop, which calls of clients share: a megabyte of lines takes some ten milliseconds."""
-    if not is_heavy(content):
-        return judge.feed(content)
-    return await asyncio.get_running_loop().run_in_executor(None, judge.feed, content)
+    if size <= HEAVY_BYTES:
+        return judge(*content)
+    return await asyncio.get_running_loop().run_in_executor(None, judge, *content)

@@ -1,6 +1,7 @@
 """What keeps batches going besides their lines: examined soon, moved on in time, forgotten when they are old.
 
-Not here: running lines (`batch_worker.py`), the rules of states (`domain/batch/state.py`).
+Rules: batches move on also while a large file is examined. Not here: running lines (`batch_worker.py`), the rules
+of states (`domain/batch/state.py`).
 """
 
 import asyncio
@@ -52,21 +53,20 @@ class BatchKeeper:
         self._telemetry = telemetry
         self._woken = woken
         self._wake = wake
+        self._to_examine = asyncio.Event()
 
     async def run(self) -> None:
         """Keep batches going until cancelled."""
         async with asyncio.TaskGroup() as group:
+            group.create_task(self._examines(), name="examine-batches")
             group.create_task(self._tends(), name="tend-batches")
             group.create_task(self._forgets(), name="forget-batches")
             group.create_task(self._counts(), name="count-lines")
 
     async def tend(self) -> None:
         """Examine what waits for it, and move on what is due."""
-        while not self._drain.leaving and await self._told("examine_batch", self._examiner.one):
-            self._wake()
-        for moved in await self._told("move_batches", self._upkeep.move_on) or ():
-            self._telemetry.event("info", "batch_moved", batch=moved.batch, state=moved.state.value)
-            self._wake()
+        await self._examine()
+        await self._move_on()
 
     async def forget(self) -> None:
         """Delete what is old, where no other replica sees to it."""
@@ -79,10 +79,27 @@ class BatchKeeper:
         while await self._told("forget_batches", self._upkeep.forget_old):
             pass
 
+    async def _examine(self) -> None:
+        while not self._drain.leaving and await self._told("examine_batch", self._examiner.one):
+            self._wake()
+            self._woken.set()  # all of its lines may be broken
+
+    async def _move_on(self) -> None:
+        for moved in await self._told("move_batches", self._upkeep.move_on) or ():
+            self._telemetry.event("info", "batch_moved", batch=moved.batch, state=moved.state.value)
+            self._wake()
+
+    async def _examines(self) -> None:
+        while True:
+            await self._to_examine.wait()
+            self._to_examine.clear()
+            await self._examine()
+
     async def _tends(self) -> None:
         while True:
             self._woken.clear()
-            await self.tend()
+            self._to_examine.set()
+            await self._move_on()
             try:
                 async with asyncio.timeout(self._entropy.uniform(TEND_EVERY_S / 2, TEND_EVERY_S)):
                     await self._woken.wait()

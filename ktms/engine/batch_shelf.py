@@ -1,32 +1,47 @@
 """Files and batches of one client: what its doors may do, and what it is told when that does not work.
 
 Rules: everything belongs to the key that made it, and nobody else learns that it is there; an upload that breaks
-off leaves nothing; while the store is away nothing begins.
+off leaves nothing; while the store is away nothing begins; a batch of which its client was not told is withdrawn,
+unless the client has a word to find it by (`batch_doubts.py`).
 Not here: running batches (`batch_worker.py`), forms (doors, dialects).
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ktms.domain.access.client_key import ClientKey
-from ktms.domain.batch.batch import Batch, NewBatch, NewFile, StoredFile
+from ktms.domain.batch.batch import (
+    BATCHES_OPEN_MAX,
+    FILES_MAX_BYTES,
+    PURPOSE,
+    Batch,
+    NewBatch,
+    NewFile,
+    StoredFile,
+)
 from ktms.domain.batch.names import BatchId, FileId, batch_id, file_id
 from ktms.domain.batch.state import BatchState
 from ktms.domain.errors import CallFailed, ErrorCode, Problem, problem
 from ktms.engine.admit import Admission
+from ktms.engine.batch_doubts import Doubts
 from ktms.engine.drain import Drain
 from ktms.engine.ids import Identities
-from ktms.ports.batch_store import BatchStore, OtherBatch
+from ktms.ports.batch_store import BatchStore, OtherBatch, TooManyBatches
 from ktms.ports.catalogue import StoreAway
 from ktms.ports.file_index import FileIndex, FilePage
-from ktms.ports.file_store import PIECE_BYTES, PIECES_AT_ONCE, FileInUse, FileStore, Piece
+from ktms.ports.file_store import PIECE_BYTES, PIECES_AT_ONCE, FileInUse, FilesFull, FileStore, Piece
 from ktms.ports.secrets import DecryptFailed
 from ktms.ports.telemetry import Dependency, Telemetry
 
 RETRY_S = 2.0
 """When to come back while the store is away."""
+
+TURN_RETRY_S = 60.0
+"""When to come back while as many batches as may be have not ended; they last for hours."""
+
+MIB = 1024 * 1024
 
 CLEAN_UP_S = 3.0
 """What the removal of an upload that broke off may take; else it goes when uploads that never ended do."""
@@ -39,13 +54,18 @@ _NOT_STARTED = problem(
     "Whether this batch was made already cannot be told right now; nothing was started.",
     retry_after_s=RETRY_S,
 )
+_TOO_MANY = problem(
+    ErrorCode.RATE_LIMIT_EXCEEDED,
+    f"This key has {BATCHES_OPEN_MAX} batches that have not ended; come back when one has.",
+    retry_after_s=TURN_RETRY_S,
+)
 _DRAINING = problem(ErrorCode.DRAINING, "This replica is shutting down; ask another.", retry_after_s=1)
 _UNREADABLE = problem(ErrorCode.INTERNAL_ERROR, "The stored content of this file cannot be read.")
 
 
 @dataclass(frozen=True, slots=True)
 class ShelfMeans:
-    """What it takes. `keep_s`: how long files and batches are kept."""
+    """What it takes. `keep_s`: how long files and batches are kept; `files_max`: bytes of all files of a key."""
 
     admission: Admission
     files: FileStore
@@ -55,6 +75,16 @@ class ShelfMeans:
     drain: Drain
     telemetry: Telemetry
     keep_s: float
+    files_max: int = FILES_MAX_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class ComingFile:
+    """What is told of a file before it comes. `keep_s` None: as long as files are kept."""
+
+    name: str
+    keep_s: float | None
+    size_max: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +103,7 @@ class ClientShelf:
 
     def __init__(self, means: ShelfMeans) -> None:
         self._means = means
+        self.doubts = Doubts(means.batches, means.telemetry)
         self.stirred = asyncio.Event()
 
     async def admit(self, token: str) -> ClientKey:
@@ -81,17 +112,17 @@ class ClientShelf:
             raise CallFailed(_DRAINING)
         return await self._means.admission.admit(token)
 
-    async def upload(
-        self, key: ClientKey, name: str, keep_s: float | None, content: AsyncIterator[bytes]
-    ) -> StoredFile:
+    async def upload(self, key: ClientKey, file: ComingFile, content: AsyncIterator[bytes]) -> StoredFile:
         """Store a file as it comes; a client that leaves, and content that raises, leave nothing behind."""
         means = self._means
         new = NewFile(
             file_id(means.identities.request()),
             key.id,
             key.tenant,
-            name,
-            min(keep_s or means.keep_s, means.keep_s),
+            file.name,
+            min(file.keep_s or means.keep_s, means.keep_s),
+            file.size_max,
+            means.files_max,
         )
         with self._told("upload_file"):
             await means.files.begin(new)
@@ -149,13 +180,22 @@ class ClientShelf:
         """Make a batch, or give the one that was made under the client's word for it."""
         try:
             with self._told("create_batch", _NOT_STARTED):
-                made = await self._means.batches.create(batch)
+                made = await self._create(replace(batch, owner_max=self._means.files_max))
         except OtherBatch as error:
             raise CallFailed(_OTHER_BATCH) from error
+        except TooManyBatches as error:
+            raise CallFailed(_TOO_MANY) from error
         if made is None:
-            raise CallFailed(_missing("file", "input_file_id"))
+            raise CallFailed(_missing(f"file of purpose `{PURPOSE}`", "input_file_id"))
         self.stirred.set()
         return made
+
+    async def _create(self, batch: NewBatch) -> Batch | None:
+        try:
+            return await self._means.batches.create(batch)
+        except (StoreAway, asyncio.CancelledError):
+            self.doubts.of(batch)
+            raise
 
     async def batch(self, key: ClientKey, batch: BatchId | None) -> Batch:
         """Give a batch."""
@@ -197,6 +237,9 @@ class ClientShelf:
         except StoreAway as error:
             self._means.telemetry.dependency_failed(Dependency.POSTGRES, operation, "away")
             raise CallFailed(away) from error
+        except FilesFull as error:
+            message = f"The files of this key may have {self._means.files_max // MIB} MB together; delete some."
+            raise CallFailed(problem(ErrorCode.REQUEST_TOO_LARGE, message, param="file")) from error
         except DecryptFailed as error:
             self._means.telemetry.event("error", "file_unreadable", table=error.table, row=error.row)
             raise CallFailed(_UNREADABLE) from error

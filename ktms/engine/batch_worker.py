@@ -3,13 +3,14 @@
 Rules: a line is run by one replica at a time, and what it came to is stored once; lines stand behind all other
 calls for machines of ours; a line that nobody could take is given back, for nothing, and so is one that this
 replica cannot end; its usage is booked when its result is stored. What a limit refuses rests with all lines of its
-key; a batch that lacks a machine lets others go first for a moment. Not here: what becomes of a failure
-(`domain/batch/line.py`), who gets the places (`shares.py`), the claims (port LineStore).
+key; a batch that lacks a machine lets others go first for a moment; a line that only waits for one gives its place
+to whoever has fewer. Not here: what becomes of a failure (`domain/batch/line.py`), who gets the places
+(`domain/batch/shares.py`), what is in hand (`batch_hand.py`), the claims (port LineStore).
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeVar
 
 from ktms.dialects.openai_chat.batch_line import (
@@ -23,13 +24,14 @@ from ktms.dialects.openai_chat.batch_line import (
 from ktms.dialects.openai_chat.request import is_heavy
 from ktms.domain.access.client_key import ClientKey
 from ktms.domain.access.usage_event import BatchLine
-from ktms.domain.batch.line import DEATHS_MAX, FAILED_PAUSE_S, Again, ClaimedLine, LineRef, after_failure
+from ktms.domain.batch.line import DEATHS_MAX, FAILED_PAUSE_S, Again, ClaimedLine, after_failure
 from ktms.domain.batch.names import BatchId
-from ktms.domain.batch.shares import shares
+from ktms.domain.batch.shares import shares, to_give_up
 from ktms.domain.call import NO_CHOICES
 from ktms.domain.errors import ErrorCode, Problem, problem
 from ktms.domain.ids import KeyId
 from ktms.engine.admit import Admission
+from ktms.engine.batch_hand import Hand, Held, Rests, Turns
 from ktms.engine.call import Call, Failed, LineRun, Whole
 from ktms.engine.drain import Drain
 from ktms.engine.ids import Identities
@@ -38,7 +40,7 @@ from ktms.engine.switchboard import Switchboard
 from ktms.ports.catalogue import StoreAway
 from ktms.ports.clock import Clock
 from ktms.ports.file_store import PIECE_BYTES, FileStore
-from ktms.ports.line_store import LEASE_S, RENEW_EVERY_S, LineEnd, LineResult, LineStore, ReadyBatch
+from ktms.ports.line_store import LEASE_S, RENEW_EVERY_S, LineEnd, LineResult, LineStore
 from ktms.ports.secrets import DecryptFailed
 from ktms.ports.telemetry import Count, Dependency, Telemetry
 
@@ -92,52 +94,20 @@ class WorkerMeans:
     lines_max: int = LINES_AT_ONCE
 
 
-@dataclass(slots=True, eq=False)
-class _Held:
-    """One line that is ours. `run` is set once it is a call; `ended`: only its result is still to be stored."""
-
-    line: ClaimedLine
-    renewed_at: float
-    task: asyncio.Task[None] | None = None
-    run: LineRun | None = None
-    ended: bool = False
-
-    def call_back(self) -> None:
-        """End it without a result, which another run will have."""
-        if self.task is not None and not self.ended:
-            self.task.cancel()
-
-
-@dataclass(slots=True)
-class _Rests:
-    """Until when keys and batches are left alone, monotonic."""
-
-    keys: dict[KeyId, float] = field(default_factory=dict)
-    batches: dict[BatchId, float] = field(default_factory=dict)
-
-    def over(self, now: float) -> None:
-        """Forget those that have ended."""
-        self.keys = {key: until for key, until in self.keys.items() if until > now}
-        self.batches = {batch: until for batch, until in self.batches.items() if until > now}
-
-    def resting(self, batch: ReadyBatch) -> bool:
-        """Whether this batch is left alone for now."""
-        return batch.owner in self.keys or batch.id in self.batches
-
-
 class BatchWorker:
     """Runs lines until it is cancelled."""
 
     def __init__(self, means: WorkerMeans) -> None:
         self._means = means
-        self._held: dict[LineRef, _Held] = {}
-        self._rests = _Rests()
+        self._hand = Hand()
+        self._rests = Rests()
+        self._turns = Turns()
         self._awake = asyncio.Event()
 
     @property
     def running(self) -> int:
         """Lines under way here."""
-        return len(self._held)
+        return len(self._hand)
 
     def wake(self) -> None:
         """Look for lines at once."""
@@ -156,7 +126,7 @@ class BatchWorker:
                 self._call_back_waiting()
             else:
                 await self._round(group)
-            busy = bool(self._held or self._rests.keys or self._rests.batches)
+            busy = bool(len(self._hand) or self._rests)
             try:
                 async with asyncio.timeout(POLL_S if busy else IDLE_POLL_S):
                     await self._awake.wait()
@@ -165,31 +135,44 @@ class BatchWorker:
             await asyncio.sleep(GATHER_S)
 
     async def _round(self, group: asyncio.TaskGroup) -> None:
-        """Claim as many lines as there are places, batches in turn."""
-        places = self._means.lines_max - len(self._held)
-        if places <= 0:
+        """Claim as many lines as there are places, keys in turn; without any make room for who has less."""
+        now = self._means.clock.monotonic()
+        places = self._means.lines_max - len(self._hand)
+        if places <= 0 and not self._hand.waits(now):
             return
-        self._rests.over(self._means.clock.monotonic())
+        self._rests.over(now)
         try:
-            found = await self._means.lines.ready()
-            ready = {batch.id: batch for batch in found if not self._rests.resting(batch)}
-            keys = await self._means.admission.vouch({batch.owner for batch in ready.values()}) if ready else {}
+            ready = self._turns.ordered(self._rests.awake(await self._means.lines.ready()))
+            if places <= 0:
+                self._make_room(ready)
+                return
+            keys = await self._means.admission.vouch(set(ready.values())) if ready else {}
             if keys is None:
                 return
-            for batch, count in shares(list(ready), self._by_batch(), places).items():
+            in_hand = [held.seen(now) for held in self._hand]
+            for batch, count in shares(ready, in_hand, places).items():
                 await self._claim(group, batch, count, keys)
         except StoreAway:
             self._away("claim_lines")
+
+    def _make_room(self, ready: Mapping[BatchId, KeyId]) -> None:
+        """Give lines back that wait for a machine, so that those of others who have fewer can be run meanwhile."""
+        now, held = self._means.clock.monotonic(), tuple(self._hand)
+        if any(one.leaves for one in held):
+            return  # there will be room in a moment
+        for at in to_give_up(ready, [one.seen(now) for one in held]):
+            held[at].call_back()
 
     async def _claim(
         self, group: asyncio.TaskGroup, batch: BatchId, count: int, keys: Mapping[KeyId, ClientKey]
     ) -> None:
         asked_at = self._means.clock.monotonic()
         for line in await self._means.lines.claim(batch, count):
-            held = self._held[line.ref] = _Held(line, asked_at)
+            self._turns.had(batch, line.owner, asked_at)
+            held = self._hand.take(line, asked_at)
             held.task = group.create_task(self._one(held, keys.get(line.owner)), name="batch-line")
 
-    async def _one(self, held: _Held, key: ClientKey | None) -> None:
+    async def _one(self, held: Held, key: ClientKey | None) -> None:
         """Run one line to its end, and store it; or give it back."""
         line = held.line
         try:
@@ -207,12 +190,12 @@ class BatchWorker:
             self._means.telemetry.event("error", "internal_error", kind=type(error).__name__, where="batch_line")
             await self._return(line, FAILED_PAUSE_S)
         finally:
-            del self._held[line.ref]
+            self._hand.drop(line.ref)
             self.wake()
-            if not any(ref.batch == line.ref.batch for ref in self._held):
+            if not self._hand.of_batch(line.ref.batch):
                 self._means.stir()
 
-    async def _came_to(self, held: _Held, key: ClientKey | None) -> LineResult | Again:
+    async def _came_to(self, held: Held, key: ClientKey | None) -> LineResult | Again:
         line = held.line
         try:
             text = await self._insist("read_line", lambda: self._text(line))
@@ -229,7 +212,7 @@ class BatchWorker:
             return self._unrun(line, request.custom_id, _DEADLY)
         return await self._answer(held, key, request)
 
-    async def _answer(self, held: _Held, key: ClientKey, request: LineRequest) -> LineResult | Again:
+    async def _answer(self, held: Held, key: ClientKey, request: LineRequest) -> LineResult | Again:
         """Let the engine answer a line as it answers any call."""
         means, line = self._means, held.line
         batch, number = line.ref.batch, line.ref.number
@@ -249,7 +232,7 @@ class BatchWorker:
         text = refused_line(batch, number, request.custom_id, request_id, status, result.problem)
         return LineResult(LineEnd.FAILED, text)
 
-    async def _store(self, held: _Held, result: LineResult) -> None:
+    async def _store(self, held: Held, result: LineResult) -> None:
         """Book a line and store its result, as often as it takes; at the end of the process once more, quickly."""
         means, line = self._means, held.line
         if held.run is not None and held.run.event is not None:
@@ -303,40 +286,34 @@ class BatchWorker:
     async def _renews(self) -> None:
         while True:
             await asyncio.sleep(RENEW_EVERY_S)
-            if self._held:
+            if len(self._hand):
                 await self._renew()
 
     async def _renew(self) -> None:
         """Renew all claims at once; a line that others may have, or that nobody wants, is called back."""
         asked_at = self._means.clock.monotonic()
-        refs = tuple(self._held)
+        refs = self._hand.refs()
         try:
             kept = await self._means.lines.renew(refs)
         except StoreAway:
             self._away("renew_lines")
-            for held in tuple(self._held.values()):
+            for held in self._hand:
                 if asked_at - held.renewed_at >= FENCE_S:
                     held.call_back()
             return
         for ref in refs:
-            held_now = self._held.get(ref)
+            held_now = self._hand.of(ref)
             if held_now is None:
                 continue
             held_now.renewed_at = asked_at
-            if ref not in kept or (not kept[ref] and not _asked(held_now)):
+            if ref not in kept or (not kept[ref] and not held_now.asked):
                 held_now.call_back()
 
     def _call_back_waiting(self) -> None:
         """A replica that leaves ends what it has begun; what only waits may wait elsewhere."""
-        for held in tuple(self._held.values()):
-            if not _asked(held):
+        for held in self._hand:
+            if not held.asked:
                 held.call_back()
-
-    def _by_batch(self) -> Mapping[BatchId, int]:
-        found: dict[BatchId, int] = {}
-        for ref in self._held:
-            found[ref.batch] = found.get(ref.batch, 0) + 1
-        return found
 
     async def _insist(self, operation: str, ask: Callable[[], Awaitable[T]]) -> T:
         """Ask until the store answers; the line's claim bounds it."""
@@ -356,10 +333,6 @@ class BatchWorker:
 
     def _away(self, operation: str) -> None:
         self._means.telemetry.dependency_failed(Dependency.POSTGRES, operation, "away")
-
-
-def _asked(held: _Held) -> bool:
-    return held.ended or (held.run is not None and held.run.asked)
 
 
 async def _read(text: bytes, line: ClaimedLine) -> LineRequest:

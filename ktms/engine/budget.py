@@ -8,7 +8,7 @@ Not here: the arithmetic (`domain/access/quota.py`), what was used (`settle.py`)
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ktms.domain.access.client_key import ClientKey
 from ktms.domain.access.pricing import PriceTable, micros_up
@@ -20,6 +20,7 @@ from ktms.domain.ids import LOCAL, KeyId
 from ktms.domain.routing.plan import CloudStep, Step
 from ktms.domain.units import MS_PER_S
 from ktms.engine.place import Placed
+from ktms.engine.spending import Spending
 from ktms.engine.trail import Trail
 from ktms.ports.clock import Clock
 from ktms.ports.ledger import LedgerAway
@@ -56,8 +57,19 @@ class Budget:
 
     def __init__(self, means: BudgetMeans) -> None:
         self._means = means
+        self._spending = Spending(means.reports, means.clock)
         self._accounts: dict[KeyId, tuple[ClientKey, tuple[Account, ...]]] = {}
         self._spenders: dict[str, None] = {}
+        self._spent_before: dict[str, None] = {}
+        self._refused: set[KeyId] = set()
+
+    def is_limited(self, key: ClientKey) -> bool:
+        """Whether anything is counted of a key or its tenant."""
+        return bool(self._accounts_of(key))
+
+    def was_refused(self, key: ClientKey) -> bool:
+        """Whether the key was over a limit when it was last asked for."""
+        return key.id in self._refused
 
     async def reserve(self, trail: Trail, placed: Placed, *, free: bool = False) -> Wish | None:
         """Reserve what a call may use at most; None: there is nothing to settle.
@@ -73,35 +85,46 @@ class Budget:
             return None
         call_id = trail.call.request_id
         wish = Wish(call_id, accounts, FREE_TOKENS, 0) if free else self._wish(trail, placed, accounts)
+        if trail.redis_hung:  # one timeout is what a call pays (FR8)
+            self._do_without(trail, wish, QuotaStoreAway("timeout"))
+            return None
         try:
             answer = await self._means.quotas.reserve(wish)
             if isinstance(answer, Unread):
-                answer = await self._reserved_when_read(wish, answer)
-        except (QuotaStoreAway, LedgerAway) as away:
+                wish, answer = await self._reserved_when_read(trail, wish, answer)
+        except QuotaStoreAway as away:
             self._do_without(trail, wish, away)
             return None
         trail.rates = rate_headers(accounts, answer.states)
         if isinstance(answer, Refusal):
+            self._refused.add(trail.key.id)
             raise CallFailed(_refused(wish, answer))
+        self._refused.discard(trail.key.id)
         return wish
 
-    def settle(self, wish: Wish, trail: Trail) -> None:
-        """Put what the attempts of a call used in the place of what was reserved."""
+    def settle(self, wish: Wish | None, trail: Trail) -> None:
+        """Put what the attempts of a call used in the place of what was reserved, if anything was."""
         if trail.used_picos:
-            self._note_spenders(wish)
-        self._means.quotas.settle(wish, trail.used_tokens, micros_up(trail.used_picos))
+            self._note_spenders(trail)
+        if wish is not None:
+            self._means.quotas.settle(wish, trail.used_tokens, micros_up(trail.used_picos))
 
     def take_spenders(self) -> tuple[str, ...]:
-        """Give the accounts with limits of dollars that spent here since the last time."""
-        spenders, self._spenders = self._spenders, {}
-        return tuple(spenders)
+        """Give the accounts with limits of dollars that spent here since the last time but one.
+
+        Each comes twice: what was spent just before the first time may not be in the ledger yet.
+        """
+        spenders = tuple(self._spenders | self._spent_before)
+        self._spenders, self._spent_before = {}, self._spenders
+        return spenders
 
     def spend_again(self, accounts: Sequence[str]) -> None:
         """Put accounts back that could not be seen to."""
         self._spenders |= dict.fromkeys(accounts)
 
-    def _note_spenders(self, wish: Wish) -> None:
-        for account in wish.accounts:
+    def _note_spenders(self, trail: Trail) -> None:
+        assert trail.key is not None
+        for account in self._accounts_of(trail.key):
             if account.limits.dollars:
                 self._spenders[account.id] = None
 
@@ -114,18 +137,28 @@ class Budget:
             picos = max(picos, most)
         return Wish(trail.call.request_id, accounts, placed.prompt_tokens + answer_tokens, micros_up(picos))
 
-    async def _reserved_when_read(self, wish: Wish, unread: Unread) -> Reserved | Refusal:
+    async def _reserved_when_read(
+        self, trail: Trail, wish: Wish, unread: Unread
+    ) -> tuple[Wish, Reserved | Refusal]:
         """Tell the store what the ledger knows of accounts that it knows nothing of, and reserve again.
 
+        Where the ledger tells nothing a call of an `open` budget passes; its rates count all the same.
+
         Raises:
-            QuotaStoreAway, LedgerAway: nothing was reserved.
+            QuotaStoreAway: nothing was reserved.
+            CallFailed: as `reserve`.
         """
-        spent = await self._means.reports.spent([account.id for account in unread.accounts])
-        await self._means.quotas.raise_spent(spent)
+        try:
+            spent = await self._spending.of([account.id for account in unread.accounts])
+        except LedgerAway as away:
+            self._do_without(trail, wish, away)
+            wish = _without_dollars(wish)
+        else:
+            await self._means.quotas.raise_spent(spent)
         again = await self._means.quotas.reserve(wish)
         if isinstance(again, Unread):
             raise QuotaStoreAway("unread")  # emptied once more, or the day has just changed
-        return again
+        return wish, again
 
     def _do_without(self, trail: Trail, wish: Wish, away: QuotaStoreAway | LedgerAway) -> None:
         """Let a call pass uncounted, unless its dollars must be counted.
@@ -141,7 +174,6 @@ class Budget:
             self._means.dollars_closed or trail.key.dollars_closed
         ):
             raise CallFailed(_UNCOUNTABLE)
-        self._note_spenders(wish)
         trail.uncounted = True
         trail.redis_hung = of_redis and away.kind == "timeout"
 
@@ -151,9 +183,19 @@ class Budget:
             return known[1]
         if len(self._accounts) >= ACCOUNTS_MAX:
             self._accounts.clear()
+            self._refused.clear()
         accounts = accounts_of(key)
         self._accounts[key.id] = (key, accounts)
         return accounts
+
+
+def _without_dollars(wish: Wish) -> Wish:
+    """Give a wish whose dollars are no obstacle, and are charged at its end all the same."""
+    accounts = (
+        Account(account.id, replace(account.limits, usd_per_day_micros=None, usd_per_month_micros=None))
+        for account in wish.accounts
+    )
+    return Wish(wish.id, tuple(accounts), wish.tokens, 0)
 
 
 _UNCOUNTABLE = problem(
@@ -175,7 +217,7 @@ def _answer_tokens(facts: CallFacts, placed: Placed) -> int:
     if facts.max_tokens is None:
         windows = [step.window for step in placed.plan.steps if step.window is not None]
         tokens = min(tokens, max(windows) // WINDOW_PARTS) if windows else tokens
-    return tokens * facts.answers
+    return tokens * facts.answers_written
 
 
 def _most_picos(step: Step, prices: PriceTable, wall: float, prompt_tokens: int, answer_tokens: int) -> int:
@@ -192,7 +234,11 @@ def _refused(wish: Wish, refusal: Refusal) -> Problem:
     if refusal.wait_ms is None:
         message = f"This call alone is larger than the {whose}'s limit of {words}."
         return problem(code, message)
-    message = f"The {whose}'s limit of {words} is reached."
+    if refusal.limit in (Limit.DAY, Limit.MONTH):
+        message = f"What is left of the {whose}'s limit of {words} is less than this call may cost; "
+        message += "a smaller max_tokens needs less."
+    else:
+        message = f"The {whose}'s limit of {words} is reached."
     return problem(code, message, retry_after_s=refusal.wait_ms / MS_PER_S)
 
 

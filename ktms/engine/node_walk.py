@@ -23,6 +23,7 @@ from ktms.engine.explained import considered, tell_choice
 from ktms.engine.fleet import Fleet
 from ktms.engine.ids import Identities
 from ktms.engine.loads import Loads
+from ktms.engine.permit import Permit
 from ktms.engine.shot import Shot
 from ktms.engine.trail import Trail
 from ktms.engine.waiting import Queues, Urgency, Waiter
@@ -82,13 +83,22 @@ class NodeWalk:
     """
 
     def __init__(
-        self, machines: Machines, call: NodeCall, ask: Ask, trail: Trail, step: LocalStep, *, goes_on: bool
+        self,
+        machines: Machines,
+        call: NodeCall,
+        ask: Ask,
+        trail: Trail,
+        step: LocalStep,
+        permit: Permit,
+        *,
+        goes_on: bool,
     ) -> None:
         self._machines = machines
         self._call = call
         self._ask = ask
         self._trail = trail
         self._step = step
+        self._permit = permit
         self._goes_on = goes_on
         self._desk: Desk | None = machines.fleet.desk(step.model, step.target)
         self._refused: set[NodeName] = set()
@@ -121,9 +131,9 @@ class NodeWalk:
             self._refused.add(slot.seat.state.node.name)
         return slot
 
-    def give_back(self, slot: Slot, shot: Shot | None) -> None:
+    def give_back(self, slot: Slot, shot: Shot | None, *, is_asked: bool) -> None:
         """Give the slot back; where the engine may still be at work it drains first."""
-        drains = may_work_on(slot.seat, shot)
+        drains = is_asked and may_work_on(slot.seat, shot)
         desk = self._desk
         assert desk is not None, "a slot came from a desk"
         self._machines.leases.release(slot.lease, drain_s=LEAVERS_GRACE_S if drains else 0.0)
@@ -179,6 +189,7 @@ class NodeWalk:
         if not choice.able_slots and self._loading is None:
             self._note_unable(desk)
             return None
+        await self._permit.before_waiting()
         return await self._queue(desk, choice)
 
     def _choose(self, desk: Desk) -> Choice:

@@ -3,13 +3,14 @@
 Rules: recording never waits and never raises; one batch is under way at a time, in the order of recording; it is
 sent again until the ledger has it, which removes repeats by their ids; one send lasts SEND_TIMEOUT_S at most; an
 outage costs nothing but room in the spool (failures: FL1 to FL4).
-Not here: where events wait (ports/spool.py), what an event says (settle.py).
+Not here: where events wait (ports/spool.py), what an event says (settle.py), a ledger that refuses (sieve.py).
 """
 
 import asyncio
 from collections.abc import Sequence
 
 from ktms.domain.access.usage_event import UsageEvent
+from ktms.engine.sieve import REFUSED, Sieve
 from ktms.ports.entropy import Entropy
 from ktms.ports.ledger import Ledger, LedgerAway
 from ktms.ports.spool import Spool
@@ -44,6 +45,7 @@ class Outbox:
         self._many = asyncio.Event()
         self._turn = asyncio.Lock()
         self._lost_told = 0
+        self._sieve = Sieve(self._failure_of, spool, telemetry)
 
     @property
     def depth(self) -> int:
@@ -104,6 +106,8 @@ class Outbox:
                 failure = await self._failure_of(events)
                 if failure is None:
                     self._spool.forget(len(events))
+                elif failure == REFUSED:
+                    failure = await self._sieve.sift(events)
             self._tell(failure)
             return failure is None
 

@@ -66,6 +66,17 @@ def usage_of(shot: Shot, facts: CallFacts) -> Usage:
 
 _NOTHING_DELIVERED = frozenset({AttemptStatus.FAILED, AttemptStatus.REFUSED})
 
+LEAST_TOKENS = 1
+"""What an attempt that the vendor carried out counts at least: who uses nothing gets the request back too."""
+
+
+def _used_tokens(shot: Shot, usage: Usage) -> int:
+    """Give what limits count of an attempt; only one that failed by no fault of the client's may be for nothing.
+
+    Leaving early, or sending what the vendor refuses, would else be a way around every limit of requests.
+    """
+    return usage.tokens if shot.status is AttemptStatus.FAILED else max(usage.tokens, LEAST_TOKENS)
+
 
 class Bookkeeper:
     """Hands usage events to the outbox and call records to telemetry."""
@@ -97,7 +108,7 @@ class Bookkeeper:
         cost = cost_of(trail.prices, usage, (target.vendor, target.vendor_model), cloud, started_at)
         trail.usage = usage
         trail.prompt_tokens, trail.completion_tokens = usage.prompt_tokens, usage.completion_tokens
-        trail.used_tokens += usage.tokens
+        trail.used_tokens += _used_tokens(shot, usage)
         trail.used_picos += cost.picos
         if shot.status is AttemptStatus.CANCELLED:
             word = "cancelled"

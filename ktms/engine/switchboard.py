@@ -18,9 +18,10 @@ from ktms.domain.snapshot import Snapshot
 from ktms.engine.admit import Admission
 from ktms.engine.answer_cache import CachedAnswers
 from ktms.engine.budget import Budget
-from ktms.engine.call import Call, Failed, LineRun, Result, Streamed, Whole
+from ktms.engine.call import Call, Failed, Result, Streamed, Whole
 from ktms.engine.current import Current
 from ktms.engine.drain import Drain
+from ktms.engine.permit import Permit
 from ktms.engine.place import Placed, Placer
 from ktms.engine.relay import ClientStream
 from ktms.engine.repeats import KeyedCalls
@@ -30,7 +31,6 @@ from ktms.engine.trail import Trail
 from ktms.engine.walk import Means, Walk
 from ktms.ports.client import Client
 from ktms.ports.clock import Clock
-from ktms.ports.quota_store import Wish
 from ktms.ports.telemetry import Telemetry
 
 _NO_CONFIG = problem(ErrorCode.CONFIG_UNAVAILABLE, "The gateway has no configuration yet.", retry_after_s=2)
@@ -41,7 +41,7 @@ _INTERNAL = problem(ErrorCode.INTERNAL_ERROR, "An internal error; it has been lo
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the switchboard is made of; `app/assemble.py` makes them."""
+    """What the switchboard is made of; `app/engine_parts.py` makes them."""
 
     admission: Admission
     books: Bookkeeper
@@ -147,34 +147,13 @@ class Switchboard:
 
     async def _within_budget(self, placed: Placed, trail: Trail) -> Result | Problem:
         """Ask the targets with what the call may use in hand, and settle what it did use."""
-        parts = self._parts
-        if trail.call.run is not None:
-            return await self._line(placed, trail, trail.call.run)
-        deadline = trail.call.received_at + parts.settings.call_total_s
-        wish = await parts.budget.reserve(trail, placed)
-        try:
-            return await Walk(parts.means, placed, trail, deadline).run()
-        finally:
-            if wish is not None:
-                parts.budget.settle(wish, trail)
-
-    async def _line(self, placed: Placed, trail: Trail, run: LineRun) -> Result | Problem:
-        """Carry out a line of a batch: it may wait for hours, and reserves nothing before it is its turn."""
-        parts = self._parts
-        wishes: list[Wish] = []
-
-        async def reserve() -> None:
-            wish = await parts.budget.reserve(trail, placed)
-            run.asked = True
-            if wish is not None:
-                wishes.append(wish)
-
-        deadline = max(trail.call.received_at, run.ends_at) + parts.settings.call_total_s
-        try:
-            return await Walk(parts.means, placed, trail, deadline, reserve).run()
-        finally:
-            for wish in wishes:
-                parts.budget.settle(wish, trail)
+        parts, call = self._parts, trail.call
+        begins_at = call.received_at if call.run is None else max(call.received_at, call.run.ends_at)
+        deadline = begins_at + parts.settings.call_total_s
+        async with Permit(parts.budget, trail, placed) as permit:
+            end = await Walk(parts.means, placed, trail, deadline, permit).run()
+            await permit.before_waiting()  # who is over a limit hears that first, also where nobody can be asked
+            return end
 
     def _failed(self, cause: Problem, trail: Trail) -> Result:
         """End a call that got no answer: by a status, or by an error event where the stream has begun."""

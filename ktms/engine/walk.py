@@ -5,7 +5,6 @@ noted; one overall deadline. What a failure means was decided in `domain/routing
 out.
 """
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from ktms.domain.capacity.selection import Ask
@@ -23,6 +22,7 @@ from ktms.engine.call import Result
 from ktms.engine.condition import Condition, Pass
 from ktms.engine.ending import NODES_UNKNOWN, Story, ended, nowhere
 from ktms.engine.node_walk import Machines, NodeCall, NodeWalk, Slot
+from ktms.engine.permit import Permit
 from ktms.engine.place import Placed
 from ktms.engine.shot import Shot, Target
 from ktms.engine.trail import Trail
@@ -48,22 +48,16 @@ class Means:
     telemetry: Telemetry
 
 
-Reserve = Callable[[], Awaitable[None]]
-"""Is called once, when the first target is about to be asked; it raises what ends the call."""
-
-
 class Walk:
-    """One walk along the plan of one call; `reserve` is for a call that has to wait before it may use anything."""
+    """One walk along the plan of one call; nobody is asked before its permit is there."""
 
-    def __init__(
-        self, means: Means, placed: Placed, trail: Trail, deadline: float, reserve: Reserve | None = None
-    ) -> None:
+    def __init__(self, means: Means, placed: Placed, trail: Trail, deadline: float, permit: Permit) -> None:
         self._means = means
         self._placed = placed
         self._trail = trail
         self._story = Story()
         self._deadline = deadline
-        self._reserve = reserve
+        self._permit = permit
         self._node_call: NodeCall | None = None  # made when the first local step comes
         self._nodes_free_s = 0.0  # forecast of the last model whose nodes were all busy
         self._nodes_unknown = False
@@ -119,8 +113,9 @@ class Walk:
         """Ask the nodes of one model, each at most once, as long as one has a free slot in time."""
         call = self._local_call()
         waits = call.urgency is Urgency.BATCH and self._means.clock.monotonic() < call.deadline
+        ask = self._ask_of(step)
         nodes = NodeWalk(
-            self._means.machines, call, self._ask_of(step), self._trail, step, goes_on=goes_on and not waits
+            self._means.machines, call, ask, self._trail, step, self._permit, goes_on=goes_on and not waits
         )
         while not self._spent(self._placed.plan.local_attempts_max):
             slot = await nodes.slot()
@@ -168,6 +163,7 @@ class Walk:
 
     async def _ask_node(self, nodes: NodeWalk, step: LocalStep, slot: Slot) -> Result | Problem | None:
         shot: Shot | None = None
+        is_asked = False
         try:
             self._trail.model = step.model
             call, placed = self._trail.call, self._placed
@@ -180,12 +176,13 @@ class Walk:
                 prompt_tokens=placed.prompt_tokens,
             )
             asked = self._in_time(target)
-            await self._before_asking()
+            await self._permit.granted()
+            is_asked = True
             shot = await self._means.attempts.ask(
                 asked, self._trail, lambda: self._means.machines.fleet.speaks(slot.seat)
             )
         finally:
-            nodes.give_back(slot, shot)
+            nodes.give_back(slot, shot, is_asked=is_asked)
         if shot.verdict is None or not shot.verdict.out_of_time or asked is target:
             nodes.learn(slot, shot)  # else it was our own deadline
         if shot.verdict is not None and shot.verdict.passes:
@@ -197,7 +194,7 @@ class Walk:
         asked = self._in_time(target)
         shortened = asked is not target
         try:
-            await self._before_asking()
+            await self._permit.granted()
             shot = await self._means.attempts.ask(asked, self._trail, gate.speaks)
         except BaseException:  # a mistake of ours too: a trial that nobody ends would refuse calls for minutes
             gate.says_nothing()
@@ -212,11 +209,6 @@ class Walk:
         else:
             gate.says_nothing()
         return shot
-
-    async def _before_asking(self) -> None:
-        reserve, self._reserve = self._reserve, None
-        if reserve is not None:
-            await reserve()
 
     def _in_time(self, target: Target) -> Target:
         """Keep an exchange within the deadline of its call."""

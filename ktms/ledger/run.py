@@ -5,20 +5,19 @@ can. On SIGTERM running calls finish within a few seconds; gateways keep what wa
 """
 
 import asyncio
-import logging
 import signal
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from ktms.adapters.postgres.migrate import LEDGER_BOOK, MigrationRefused, Migrator
 from ktms.adapters.postgres.migration_files import ledger_folder, read_migrations
-from ktms.adapters.postgres.pool import Database
+from ktms.adapters.postgres.pool import open_database
+from ktms.adapters.postgres.server_facts import why_away
 from ktms.adapters.postgres.usage_ledger import PostgresUsageLedger
 from ktms.adapters.system.clock import SystemClock
 from ktms.adapters.system.entropy import SystemEntropy
 from ktms.adapters.telemetry.access_line import LogFormat
-from ktms.adapters.telemetry.gateway_telemetry import GatewayTelemetry, LogSettings
-from ktms.adapters.telemetry.library_logs import LibraryLogs
+from ktms.adapters.telemetry.gateway_telemetry import GatewayTelemetry, LogSettings, open_telemetry
 from ktms.config.ledger_settings import LedgerSettings
 from ktms.ledger.server import LedgerPortUnusable, LedgerServer, Listen
 from ktms.ledger.service import LedgerService
@@ -44,8 +43,10 @@ async def run_ledger(settings: LedgerSettings, version: str) -> None:
     Raises:
         LedgerFailed: with what is in the way.
     """
-    with _stop_signal() as stopped:
-        async with _telemetry(settings, version) as telemetry, _database(settings) as database:
+    log = LogSettings(LogFormat(settings.log_format.value), settings.log_level.value, STDOUT)
+    url, connections_max = settings.database_url.reveal(), settings.connections_max
+    with _stop_signal() as stopped, open_telemetry(SystemClock(), log, version=version) as telemetry:
+        async with open_database(url, connections_max=connections_max) as database:
             books = PostgresUsageLedger(database, telemetry)
             listen = Listen(settings.addr, settings.tls, settings.allow_plaintext)
             server = LedgerServer(listen, LedgerService(books, telemetry))
@@ -90,21 +91,25 @@ async def _watch(
 ) -> None:
     prepared, healthy = False, None
     while True:
-        if not prepared:
-            prepared = await _prepared(migrator)
+        hindrance = None if prepared else await _hindrance(migrator)
+        prepared = hindrance is None
         was, healthy = healthy, prepared and await books.answers()
         if healthy != was:
             await server.tell(healthy=healthy)
-            telemetry.event("info" if healthy else "warning", "database_answers" if healthy else "database_away")
+            if healthy:
+                telemetry.event("info", "database_answers")
+            else:
+                telemetry.event("warning", "database_away", reason=hindrance)
         await asyncio.sleep(LOOK_EVERY_S)
 
 
-async def _prepared(migrator: Migrator) -> bool:
+async def _hindrance(migrator: Migrator) -> str | None:
+    """Prepare the database; None: it is."""
     try:
         await migrator.run()
-    except StoreAway:
-        return False
-    return True
+    except StoreAway as away:
+        return why_away(away)
+    return None
 
 
 def _warn(listen: Listen, telemetry: Telemetry) -> None:
@@ -126,29 +131,6 @@ def _migrator(settings: LedgerSettings, version: str, telemetry: Telemetry) -> M
         telemetry=telemetry,
         book=LEDGER_BOOK,
     )
-
-
-@asynccontextmanager
-async def _telemetry(settings: LedgerSettings, version: str) -> AsyncIterator[GatewayTelemetry]:
-    log = LogSettings(LogFormat(settings.log_format.value), settings.log_level.value, STDOUT)
-    telemetry = GatewayTelemetry(SystemClock(), log, version=version)
-    libraries = LibraryLogs(telemetry)
-    logging.getLogger().addHandler(libraries)
-    try:
-        yield telemetry
-    finally:
-        logging.getLogger().removeHandler(libraries)
-        telemetry.stop()
-
-
-@asynccontextmanager
-async def _database(settings: LedgerSettings) -> AsyncIterator[Database]:
-    database = Database(settings.database_url.reveal(), connections_max=settings.connections_max)
-    await database.open()
-    try:
-        yield database
-    finally:
-        await database.close()
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from ktms.adapters.grpc.wire import MESSAGE_MAX_BYTES, SERVICE
 from ktms.api.admin_grpc.exposure import is_loopback
 from ktms.api.admin_grpc.tls import TlsUnusable, server_credentials
 from ktms.config.address import Address
-from ktms.config.ledger_settings import ServiceTls
+from ktms.config.port_tls import PortTls
 from ktms.ledger.service import LedgerService
 
 METADATA_MAX_BYTES = 8 * 1024
@@ -44,7 +44,7 @@ class Listen:
     """Where to listen (port 0: any free one), and how."""
 
     address: Address
-    tls: ServiceTls | None = None
+    tls: PortTls | None = None
     allow_plaintext: bool = False
 
 

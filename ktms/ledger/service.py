@@ -132,7 +132,7 @@ def _status(error: Exception) -> Refused:
         case UsageTooFine():
             return Refused(grpc.StatusCode.RESOURCE_EXHAUSTED, str(error))
         case LedgerAway(kind="refused"):
-            return Refused(grpc.StatusCode.INVALID_ARGUMENT, "the database refuses these events")
+            return Refused(grpc.StatusCode.INVALID_ARGUMENT, "the database refuses what was asked")
         case LedgerAway():
             return Refused(
                 grpc.StatusCode.UNAVAILABLE, "the database does not answer; whether it took them is unknown"

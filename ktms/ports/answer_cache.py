@@ -4,7 +4,10 @@ from typing import Protocol
 
 
 class CacheAway(Exception):
-    """The store cannot be asked; whoever asked treats it as a miss. `kind` is one word for the metric."""
+    """The store cannot be asked; whoever asked treats it as a miss. `kind` is one word for the metric.
+
+    After "timeout" nothing that lies in the same store answers, so the call asks it nothing more (FR8).
+    """
 
     def __init__(self, kind: str = "away") -> None:
         super().__init__(f"kept answers cannot be read: {kind}")

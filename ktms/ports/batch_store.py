@@ -13,16 +13,20 @@ class OtherBatch(Exception):
     """The client's word was used for another batch."""
 
 
+class TooManyBatches(Exception):
+    """Its owner has as many as may be that have not ended."""
+
+
 class BatchStore(Protocol):
     """Makes, finds and cancels batches. All raise StoreAway (ports/catalogue.py) when it does not answer."""
 
     async def create(self, batch: NewBatch) -> Batch | None:
-        """Store a batch, to be examined; None when its owner has no such file.
+        """Store a batch, to be examined; None when its owner has sent no such file.
 
         A repeat, by its name or by the client's word for it, makes no other: it gives the batch that there is.
 
         Raises:
-            OtherBatch: as told; nothing was stored.
+            OtherBatch, TooManyBatches, FilesFull (ports/file_store.py): as told; nothing was stored.
         """
         ...
 

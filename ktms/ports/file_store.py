@@ -22,6 +22,10 @@ class FileInUse(Exception):
     """A batch that has not ended needs the file."""
 
 
+class FilesFull(Exception):
+    """The files of this key have no room for more."""
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """One piece; numbers grow, and those of an uploaded file leave none out."""
@@ -45,7 +49,13 @@ class FileStore(Protocol):
     """Keeps content encrypted. All raise StoreAway (ports/catalogue.py) when the store does not answer."""
 
     async def begin(self, file: NewFile) -> None:
-        """Begin a file that nobody sees before it is finished; one that never is goes by itself."""
+        """Begin a file that nobody sees before it is finished; one that never is goes by itself.
+
+        Until then it counts as large as it may become.
+
+        Raises:
+            FilesFull: with it its owner would have more than may be; nothing was begun.
+        """
         ...
 
     async def append(self, file: FileId, pieces: Sequence[Piece]) -> None:

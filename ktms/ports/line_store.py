@@ -51,7 +51,10 @@ class LineStore(Protocol):
     """Hands lines out. All raise StoreAway (ports/catalogue.py) when the store does not answer."""
 
     async def ready(self) -> Sequence[ReadyBatch]:
-        """Give batches with lines to be run, oldest first, READY_MAX at most."""
+        """Give batches with lines to be run, READY_MAX at most: the oldest of each owner, then the next of each.
+
+        So an owner of many batches keeps nobody else's out.
+        """
         ...
 
     async def claim(self, batch: BatchId, most: int) -> Sequence[ClaimedLine]:

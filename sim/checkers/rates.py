@@ -56,18 +56,22 @@ def _no_more(reserved: Reserved, account: str, name: str, most: float) -> Iterat
             passed += _amount(first, name)
             seconds = last.at - first.asked_at
             room = most * (1 + seconds / MINUTE_S) + ROUNDING
-            if passed > room and passed > room + _given_back(made, name, first.asked_at, last.at):
+            if passed > room and passed > room + _given_back(reserved, made, name, first.asked_at, last.at):
                 what = f"{passed:.0f} {name} of {account} passed in {seconds:.3f} s, its limit is {most:.0f}"
                 yield Violation(CODE, last.at, what)
                 return
 
 
-def _given_back(made: list[Reservation], name: str, since: float, until: float) -> float:
-    """Give what came back into a bucket in a time at most."""
-    ended = [one for one in made if min(one.over_at, one.dead_at) <= until and one.gone_at >= since]
+def _given_back(reserved: Reserved, made: list[Reservation], name: str, since: float, until: float) -> float:
+    """Give what came back into a bucket in a time at most; all of what somebody had who was taken for dead."""
+    near = [one for one in made if one.asked_at <= until and one.gone_at >= since]
+    ended = [one for one in near if min(one.over_at, one.dead_at) <= until]
     if name == "rpm":
         return sum(one.given_back for one in ended)
-    return sum(max(0.0, one.tokens - one.used_tokens) for one in ended)
+    dead = [one for one in near if reserved.taken_for_dead(one, until)]
+    return sum(one.tokens for one in dead) + sum(
+        max(0.0, one.tokens - one.used_tokens) for one in ended if one not in dead
+    )
 
 
 def _refusals(limits: Limits, reserved: Reserved, journal: Journal) -> Iterator[Violation]:

@@ -144,13 +144,16 @@ class Reserved:
 
     def lost(self, one: Reservation, at: float) -> bool:
         """Whether the store may not have known it at some moment from its making on."""
-        host = self._watch.host(one.host)
         until = min(one.over_at, at)
         return (
             any(one.asked_at <= lost_at <= at for lost_at in self._emptied)
             or any_overlaps(self._failovers, one.asked_at, until)
-            or host.stood_still_s(one.asked_at, until) > FROZEN_S
+            or self.taken_for_dead(one, until)
         )
+
+    def taken_for_dead(self, one: Reservation, at: float) -> bool:
+        """Whether its replica stood still for so long that the store may have given back what it had."""
+        return self._watch.host(one.host).stood_still_s(one.asked_at, at) > FROZEN_S
 
     def _must(self, one: Reservation, at: float) -> float:
         if one.unheard or one.at > at or one.dead_at <= at:
@@ -164,12 +167,19 @@ class Reserved:
     def _must_run(self, one: Reservation, at: float) -> bool:
         if one.unheard or not one.at <= at < min(one.over_at, one.dead_at):
             return False
-        if self._watch.host(one.host).stood_still_s(one.asked_at, at) > FROZEN_S:
-            return False
-        if any_overlaps(self._failovers, one.asked_at, at):
-            return False
-        lost_at = max((lost_at for lost_at in self._emptied if one.asked_at <= lost_at <= at), default=-math.inf)
-        return lost_at == -math.inf or (lost_at + BACK_S < at and not any_overlaps(self._faults, lost_at, at))
+        lost_at = self._last_lost_at(one, at)
+        return lost_at == -math.inf or (
+            lost_at + BACK_S < at and not any_overlaps(self._faults, math.nextafter(lost_at, math.inf), at)
+        )
+
+    def _last_lost_at(self, one: Reservation, at: float) -> float:
+        """Give from when on it had to be declared again, if the store may have lost it."""
+        moments = [lost_at for lost_at in self._emptied if one.asked_at <= lost_at <= at]
+        moments += [span.end for span in self._failovers if span.overlaps(one.asked_at, at) and span.end <= at]
+        if self.taken_for_dead(one, at):
+            frozen = self._watch.host(one.host).frozen
+            moments += [span.end for span in frozen if span.overlaps(one.asked_at, at)]
+        return max(moments, default=-math.inf)
 
     def _is_charged(self, one: Reservation, at: float) -> bool:
         """Whether what a call used surely counts: the store heard of it, and has not lost it since."""

@@ -4,10 +4,11 @@ None of them is known to any checker: they are found by what they break. Sources
 reported for, and those that the rules of the engine exist to prevent.
 """
 
+from ktms.adapters.memory.quota_store import MemoryQuotaStore
 from ktms.adapters.memory.quotas import MemoryQuotas
 from ktms.adapters.upstream_http.client import HttpUpstream
 from ktms.adapters.upstream_http.exchange import Exchange
-from ktms.app.assemble import Gateway
+from ktms.app.gateway import Gateway
 from ktms.domain.access.key_window import usable
 from ktms.domain.access.quota_refusals import _obstacles
 from ktms.domain.capacity.node_health import NodeHealth
@@ -19,6 +20,7 @@ from ktms.engine.budget import Budget, accounts_of
 from ktms.engine.condition import Condition
 from ktms.engine.fleet import Fleet
 from ktms.engine.node_walk import NodeWalk
+from ktms.engine.permit import Permit
 from ktms.engine.relay import Relay
 from ktms.engine.settle import Bookkeeper
 from ktms.engine.sweep import Sweeper
@@ -32,15 +34,14 @@ PORTS = "explore-ports"
 WIRE = "explore"
 STORM = "storm"
 FLEET = "fleet"
-CLOSED = "fr3-closed"
 
 PLANTED = (
     Bug(
         "slot-kept-by-leaver",
         "a slot is given back only when the call ended by itself",
         Walk._ask_node,
-        "finally:\n        nodes.give_back(slot, shot)",
-        "except AssertionError:\n        raise\n    nodes.give_back(slot, shot)",
+        "finally:\n        nodes.give_back(",
+        "except AssertionError:\n        raise\n    nodes.give_back(",
         PORTS,
     ),
     Bug(
@@ -276,9 +277,9 @@ PLANTED = (
     Bug(
         "leaver-not-settled",
         "what was reserved is settled only when the call ended by itself",
-        Switchboard._within_budget,
-        "if wish is not None:\n",
-        "if wish is not None and not asyncio.current_task().cancelling():\n",
+        Permit.__aexit__,
+        "if self._wish is not None or self._trail.uncounted:\n",
+        "if not (kind and issubclass(kind, asyncio.CancelledError)):\n",
         PORTS,
     ),
     Bug(
@@ -314,7 +315,15 @@ PLANTED = (
         Budget._do_without,
         "raise CallFailed(_UNCOUNTABLE)",
         "pass",
-        CLOSED,
+        FLEET,
+    ),
+    Bug(
+        "lost-not-declared",
+        "what is under way is not declared again to a store that has forgotten it",
+        MemoryQuotaStore.beat,
+        "self._declare(self._under_way.values())\n",
+        "pass\n",
+        FLEET,
     ),
     Bug(
         "told-half-the-wait",

@@ -249,7 +249,7 @@ def fleet_of(seed: Seed, level: Level) -> Draft:
 
 
 def _machines(seed: Seed, level: Level) -> Draft:
-    return fleet_of(seed, level)  # without limits: I3 is not sure of faults of store and machines at once
+    return _limited(fleet_of(seed, level), seed)
 
 
 def _longer(fault: Fault) -> Fault:

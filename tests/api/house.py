@@ -23,7 +23,8 @@ from ktms.adapters.memory.telemetry import MemoryTelemetry
 from ktms.adapters.memory.upstream import MemoryUpstream, Script
 from ktms.adapters.memory.usage_spool import MemoryUsageSpool
 from ktms.adapters.system.clock import SystemClock
-from ktms.app.assemble import Gateway, GatewaySettings, Ports, assemble
+from ktms.app.assemble import assemble
+from ktms.app.gateway import Gateway, GatewaySettings, Ports
 from ktms.domain.catalogue import Catalogue
 from ktms.ports.upstream import UpstreamRequest
 from tests.api.wire_client import Answer, ask, request
@@ -55,7 +56,7 @@ class House:
         self.config = MemoryConfigStore(self.store, entropy)
         self.repeats = MemoryRepeats(self.store)
         self.shelf = MemoryShelf(SystemClock(), self.store)
-        ports = Ports(
+        self.ports = Ports(
             clock=SystemClock(),
             entropy=entropy,
             upstream=self.upstream,
@@ -77,7 +78,7 @@ class House:
             telemetry=self.telemetry,
             exposition=lambda: PAGE,
         )
-        self.gateway: Gateway = assemble(ports, None, self.settings)
+        self.gateway: Gateway = assemble(self.ports, None, self.settings)
 
     async def start(self) -> None:
         await self.config.apply(self.catalogue, actor=TEST, prune=False, dry_run=False)

@@ -9,7 +9,7 @@ from ktms.app.admin_port import admin_port
 from ktms.app.failed import StartFailed
 from ktms.app.production import Production
 from ktms.config.address import Address
-from ktms.config.settings import AdminTls
+from ktms.config.port_tls import PortTls
 from ktms.domain.access.key_form import KeyKind, make_key
 from ktms.domain.capacity.fleet_status import FleetStatus
 from tests.api.admin_grpc.stage import Stub
@@ -50,7 +50,7 @@ async def test_an_open_port_in_plain_text_is_refused(real: Production) -> None:
 
 
 async def test_certificates_that_are_not_there_are_named(real: Production, tmp_path: Path) -> None:
-    tls = AdminTls(tmp_path / "no.crt", tmp_path / "no.key")
+    tls = PortTls(tmp_path / "no.crt", tmp_path / "no.key")
     with pytest.raises(StartFailed, match=r"cannot read .*/no\.(crt|key): No such file"):
         async with admin_port(real, Address(LOOPBACK, any_port()), no_fleet, tls=tls):
             pass

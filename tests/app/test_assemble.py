@@ -5,7 +5,7 @@ import pytest
 
 from ktms.adapters.memory.ledger import MemoryLedger
 from ktms.adapters.memory.upstream import Head, Silence, Wait
-from ktms.app.assemble import GatewaySettings
+from ktms.app.gateway import GatewaySettings
 from ktms.domain.access.usage_event import UsageEvent
 from ktms.engine.settings import EngineSettings
 from ktms.ports.upstream import UpstreamFailed

@@ -3,7 +3,7 @@
 import pytest
 
 from ktms.app.batch_parts import BatchSettings
-from ktms.domain.batch.batch import KEEP_S, LINE_BYTES_MAX, LINES_MAX
+from ktms.domain.batch.batch import LINE_BYTES_MAX, LINES_MAX
 from ktms.domain.batch.state import BatchState
 from ktms.engine.batch_examiner import TOO_MANY
 from tests.engine.batch_yard import text_of
@@ -16,7 +16,8 @@ def stage() -> Stage:
 
 
 def test_defaults_are_the_documented_ones() -> None:
-    assert BatchSettings() == BatchSettings(file_max_bytes=200 * 1024 * 1024, lines_max=16, keep_s=KEEP_S)
+    mib = 1024 * 1024
+    assert BatchSettings() == BatchSettings(200 * mib, 20_000 * mib, lines_max=16, keep_s=30 * 86_400.0)
 
 
 async def test_a_line_that_is_too_long_fails_by_itself(stage: Stage) -> None:

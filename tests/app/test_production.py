@@ -83,6 +83,7 @@ async def test_a_database_is_awaited_until_it_answers(
             await postgres_gate.open()
         assert await opened.ports.catalogue.version() == 0
     assert "database_away_at_start" in log.text
+    assert '"reason":"' in log.text
 
 
 async def test_another_keyring_is_refused(world_of: MakeWorld, bare_dsn: str) -> None:

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from ktms.adapters.memory.upstream import Silence, Wait
-from ktms.app.assemble import GatewaySettings
 from ktms.app.failed import StartFailed
+from ktms.app.gateway import GatewaySettings
 from ktms.app.running import Stops, run_until_stopped, stop_signals
 from tests.api.house import House, chat
 from tests.api.wire_client import Answer, connected

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ktms.app.assemble import GatewaySettings
 from ktms.app.failed import StartFailed
+from ktms.app.gateway import GatewaySettings
 from ktms.app.options import UpOptions
 from ktms.app.up import WARNINGS_SHOWN_MAX, _has_a_place, _open_port, _read, _refuse_taken, _warning_notes
 from ktms.config.address import Address

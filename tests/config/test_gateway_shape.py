@@ -56,7 +56,7 @@ def test_a_file_that_is_no_mapping_is_refused(text: str) -> None:
         ("tenants: [{name: 1.5}]", "tenants/0/name",
          'expected text, got a number with decimals (put it in quotes: "…")'),
         ("models: [{name: a, aliases: [~]}]", "models/0/aliases/0", "expected text, got nothing"),
-        ("prices: [{vendor: a, model: b, input: abc}]", "prices/0/input", "invalid decimal string"),
+        ("prices: [{vendor: a, model: b, input: abc}]", "prices/0/input", 'expected a number, such as "0.15"'),
         ("policy: {placement: nodes-first}", "policy/placement",
          ("expected one of nodes_first, nodes_only, cloud_first, cloud_only, got 'nodes-first' "
           "(did you mean 'nodes_first'?)")),

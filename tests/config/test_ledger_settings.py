@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from ktms.config.address import Address
-from ktms.config.ledger_settings import LedgerSettings, ServiceTls, read_ledger_settings
+from ktms.config.ledger_settings import LedgerSettings, read_ledger_settings
+from ktms.config.port_tls import PortTls
 from ktms.config.secret_file import read_secret_file
 from ktms.config.settings import LedgerTls, LogFormat, LogLevel, read_settings
 from ktms.config.variables import SettingsInvalid
@@ -39,7 +40,7 @@ def test_every_name_is_read() -> None:
         Secret(URL),
         Secret(URL + "2"),
         Address("0.0.0.0", 1),
-        ServiceTls(Path("/cert"), Path("/key"), Path("/ca")),
+        PortTls(Path("/cert"), Path("/key"), Path("/ca")),
         allow_plaintext=True,
         connections_max=7,
         log_level=LogLevel.DEBUG,
@@ -97,3 +98,9 @@ def test_half_of_a_gateways_tls_is_refused(variables: dict[str, str], line: str)
     with pytest.raises(SettingsInvalid) as invalid:
         gateway(**variables)
     assert invalid.value.lines == (line,)
+
+
+def test_a_database_whose_file_cannot_be_read_is_named_once() -> None:
+    with pytest.raises(SettingsInvalid) as failed:
+        read(DATABASE_URL_FILE="/none")
+    assert [line.partition(":")[0] for line in failed.value.lines] == ["KTMS_DATABASE_URL_FILE"]

@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from ktms.config.money import USD_MAX, DollarsInvalid, read_micros, write_dollars
+from ktms.config.money import DollarsInvalid, read_micros, write_dollars
+from ktms.domain.access.limits import LIMIT_MAX
 
 
-@given(some.integers(0, USD_MAX * 1_000_000))
+@given(some.integers(0, LIMIT_MAX * 1_000_000))
 def test_every_amount_survives_writing_and_reading(micros: int) -> None:
     assert read_micros(write_dollars(micros)) == micros
 

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from ktms.config.address import Address
+from ktms.config.port_tls import PortTls
 from ktms.config.secret_file import ReadFile, read_secret_file
-from ktms.config.settings import AdminTls, LedgerTls, LogFormat, LogLevel, Settings, read_settings
+from ktms.config.settings import LedgerTls, LogFormat, LogLevel, Settings, read_settings
 from ktms.config.variables import SettingsInvalid
 from ktms.domain.catalogue import DollarLimitMode
 
@@ -53,6 +54,7 @@ def test_every_name_is_read() -> None:
         "KTMS_LEDGER_TLS_KEY": "/tls/key",
         "KTMS_LEDGER_ALLOW_PLAINTEXT": "1",
         "KTMS_FILE_MAX_MB": "20",
+        "KTMS_FILES_PER_KEY_MB": "300",
         "KTMS_BATCH_LINES_MAX": "4",
         "KTMS_BATCH_KEEP_DAYS": "3",
         "KTMS_ENCRYPTION_KEYS": "a:b",
@@ -70,7 +72,7 @@ def test_every_name_is_read() -> None:
     }
     settings = read_settings(dict(environ), read_secret_file)
     defaults = Settings()
-    assert settings.admin_tls == AdminTls(Path("/tls/cert"), Path("/tls/key"), Path("/tls/ca"))
+    assert settings.admin_tls == PortTls(Path("/tls/cert"), Path("/tls/key"), Path("/tls/ca"))
     assert settings.node_allowed_cidrs == (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))
     assert settings.ledger_addr == Address("ledger", 4)
     assert settings.ledger_tls == LedgerTls(Path("/tls/ledger-ca"), Path("/tls/cert"), Path("/tls/key"))
@@ -146,6 +148,39 @@ def test_a_wrong_url_is_refused_without_being_shown() -> None:
     lines = mistakes({"KTMS_DATABASE_URL": "mysql://u:canary@db/x", "KTMS_REDIS_URL": "canary"})
     assert lines[0] == "KTMS_DATABASE_URL: expected a URL that begins with postgresql:// or postgres://"
     assert "canary" not in "".join(lines)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://u:canary@db:99999/x",
+        "postgresql://u:canary@db:0/x",
+        "postgresql://u:canary@one:5432,two:canary/x",
+        "postgresql://u:can/ary@db/x",
+        "postgresql://u:canary@db/x\n127.0.0.1",
+        "postgresql://u:canary@d b/x",
+    ],
+)
+def test_a_url_that_no_driver_can_read_is_refused_without_being_shown(url: str) -> None:
+    [line] = mistakes({"KTMS_DATABASE_URL": url})
+    assert line.startswith("KTMS_DATABASE_URL: expected hosts with ports between 1 and 65535")
+    assert "canary" not in line
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://u:p@ss@db:5432/x",
+        "postgresql://one:5432,two:5433/x",
+        "postgresql://[::1]:5432/x",
+        "postgresql:///x?host=/run/postgresql",
+        "postgresql://u:p@[::1]/x",
+    ],
+)
+def test_a_url_with_sound_hosts_is_taken(url: str) -> None:
+    settings = read_settings({"KTMS_DATABASE_URL": url}, read_secret_file)
+    assert settings.database_url is not None
+    assert settings.database_url.reveal() == url
 
 
 def test_a_secret_is_read_from_its_file(files: Files) -> None:

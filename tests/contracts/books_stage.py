@@ -9,7 +9,7 @@ import asyncpg
 from ktms.adapters.grpc.ledger_client import GrpcLedger
 from ktms.adapters.memory.ledger import MemoryLedger
 from ktms.adapters.memory.telemetry import MemoryTelemetry
-from ktms.adapters.postgres.pool import Database
+from ktms.adapters.postgres.pool import open_database
 from ktms.adapters.postgres.usage_ledger import PostgresUsageLedger
 from ktms.app.books import Book
 from ktms.config.address import Address
@@ -79,12 +79,8 @@ async def books_over_grpc(dsn: str) -> AsyncIterator[Books]:
 
 @asynccontextmanager
 async def _opened(dsn: str) -> AsyncIterator[PostgresUsageLedger]:
-    database = Database(dsn)
-    await database.open()
-    try:
+    async with open_database(dsn) as database:
         yield PostgresUsageLedger(database, MemoryTelemetry())
-    finally:
-        await database.close()
 
 
 def _wall_of(ledger: MemoryLedger) -> Callable[[], Awaitable[float]]:

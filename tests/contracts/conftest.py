@@ -27,7 +27,7 @@ from ktms.adapters.postgres.config_store import PostgresConfigStore
 from ktms.adapters.postgres.encryption_state import settle_keyring
 from ktms.adapters.postgres.key_admin import PostgresKeyAdmin
 from ktms.adapters.postgres.key_store import PostgresKeyStore
-from ktms.adapters.postgres.pool import Database
+from ktms.adapters.postgres.pool import Database, open_database
 from ktms.domain.access.actor import Actor, Role
 from ktms.domain.access.limits import Limits
 from ktms.domain.access.secret import Secret
@@ -182,14 +182,16 @@ async def valkey_fleet(valkey_url: str) -> AsyncIterator[Make]:
         yield make
 
 
-@pytest.fixture(params=["memory", "sim", "postgres", "grpc"])
+@pytest.fixture(
+    params=["memory", "sim", *(pytest.param(name, marks=pytest.mark.service) for name in ("postgres", "grpc"))]
+)
 def books(request: pytest.FixtureRequest) -> Books:
     """Ledgers of every kind."""
     made: Books = request.getfixturevalue(f"{request.param}_books")
     return made
 
 
-@pytest.fixture(params=["memory", "sim", "postgres"])
+@pytest.fixture(params=["memory", "sim", pytest.param("postgres", marks=pytest.mark.service)])
 def shelf(request: pytest.FixtureRequest) -> Shelf:
     """Stores of files and batches of every kind."""
     made: Shelf = request.getfixturevalue(f"{request.param}_shelf")
@@ -207,11 +209,10 @@ def sim_shelf() -> Shelf:
 
 
 @pytest.fixture
-async def postgres_shelf(
-    gated_dsn: str, postgres_dsn: str, postgres_gate: Gate, keyring_secrets: KeyringSecrets
-) -> AsyncIterator[Shelf]:
-    async with shelf_on_postgres(gated_dsn, postgres_dsn, postgres_gate.close, keyring_secrets) as made:
-        yield made
+def postgres_shelf(
+    gated_database: Database, postgres_dsn: str, postgres_gate: Gate, keyring_secrets: KeyringSecrets
+) -> Shelf:
+    return shelf_on_postgres(gated_database, postgres_dsn, postgres_gate.close, keyring_secrets)
 
 
 @pytest.fixture
@@ -343,17 +344,24 @@ def sim_stores(entropy: Entropy) -> Stores:
 
 
 @pytest.fixture
-async def postgres_stores(
+async def gated_database(gated_dsn: str, keyring_secrets: KeyringSecrets) -> AsyncIterator[Database]:
+    """An open pool behind the gate, on a database which has adopted the keyring."""
+    async with open_database(gated_dsn) as opened:
+        await settle_keyring(opened, keyring_secrets)
+        yield opened
+
+
+@pytest.fixture
+def postgres_stores(
+    gated_database: Database,
     gated_dsn: str,
     postgres_dsn: str,
     postgres_gate: Gate,
     keyring_secrets: KeyringSecrets,
     entropy: Entropy,
     telemetry: MemoryTelemetry,
-) -> AsyncIterator[Stores]:
-    database = Database(gated_dsn)
-    await database.open()
-    await settle_keyring(database, keyring_secrets)
+) -> Stores:
+    database = gated_database
 
     async def cut_feeds() -> None:
         connection = await asyncpg.connect(postgres_dsn)
@@ -362,7 +370,7 @@ async def postgres_stores(
         )
         await connection.close()
 
-    yield Stores(
+    return Stores(
         PostgresCatalogueStore(database, keyring_secrets, telemetry),
         PostgresConfigStore(database, keyring_secrets, entropy, telemetry),
         PostgresKeyStore(database),
@@ -371,4 +379,3 @@ async def postgres_stores(
         cut_feeds,
         postgres_gate.close,
     )
-    await database.close()

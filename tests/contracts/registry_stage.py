@@ -1,7 +1,6 @@
 """Registries of nodes with the stores beside them, in memory and on a real Postgres."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import asyncpg
@@ -18,7 +17,6 @@ from ktms.adapters.memory.telemetry import MemoryTelemetry
 from ktms.adapters.postgres.catalogue_store import PostgresCatalogueStore
 from ktms.adapters.postgres.change_feed import PostgresChangeFeed
 from ktms.adapters.postgres.config_store import PostgresConfigStore
-from ktms.adapters.postgres.encryption_state import settle_keyring
 from ktms.adapters.postgres.node_registry import PostgresNodeRegistry
 from ktms.adapters.postgres.pool import Database
 from ktms.domain.access.actor import Actor, Role
@@ -86,19 +84,15 @@ def fleet_in_memory(entropy: SeededEntropy) -> Fleet:
     )
 
 
-@asynccontextmanager
-async def fleet_on_postgres(
+def fleet_on_postgres(
+    database: Database,
     gated_dsn: str,
     postgres_dsn: str,
     postgres_gate: Gate,
     keyring_secrets: KeyringSecrets,
     entropy: SeededEntropy,
     telemetry: MemoryTelemetry,
-) -> AsyncIterator[Fleet]:
-    database = Database(gated_dsn)
-    await database.open()
-    await settle_keyring(database, keyring_secrets)
-
+) -> Fleet:
     async def passes(seconds: float) -> None:
         connection = await asyncpg.connect(postgres_dsn)
         await connection.execute(
@@ -106,7 +100,7 @@ async def fleet_on_postgres(
         )
         await connection.close()
 
-    yield Fleet(
+    return Fleet(
         PostgresNodeRegistry(database, keyring_secrets, entropy, telemetry),
         PostgresCatalogueStore(database, keyring_secrets, telemetry),
         PostgresConfigStore(database, keyring_secrets, entropy, telemetry),
@@ -114,4 +108,3 @@ async def fleet_on_postgres(
         passes,
         postgres_gate.close,
     )
-    await database.close()

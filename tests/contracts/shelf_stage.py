@@ -3,8 +3,7 @@
 `later` moves the store's time on; `take_away` makes it unreachable.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 import asyncpg
@@ -19,7 +18,6 @@ from ktms.adapters.memory.shelf import MemoryShelf
 from ktms.adapters.memory.store import MemoryStore
 from ktms.adapters.postgres.batch_store import PostgresBatchStore
 from ktms.adapters.postgres.batch_upkeep import PostgresBatchUpkeep
-from ktms.adapters.postgres.encryption_state import settle_keyring
 from ktms.adapters.postgres.file_store import PostgresFileStore
 from ktms.adapters.postgres.line_store import PostgresLineStore
 from ktms.adapters.postgres.pool import Database
@@ -139,12 +137,7 @@ def shelf_in_a_world() -> Shelf:
     return Shelf(files, files, *ports, later, take_away)
 
 
-@asynccontextmanager
-async def shelf_on_postgres(gated_dsn: str, dsn: str, close: Act, secrets: Secrets) -> AsyncIterator[Shelf]:
-    database = Database(gated_dsn)
-    await database.open()
-    await settle_keyring(database, secrets)
-
+def shelf_on_postgres(database: Database, dsn: str, close: Act, secrets: Secrets) -> Shelf:
     async def later(seconds: float) -> None:
         connection = await asyncpg.connect(dsn)
         for table, columns in _MOMENTS.items():
@@ -158,8 +151,7 @@ async def shelf_on_postgres(gated_dsn: str, dsn: str, close: Act, secrets: Secre
         PostgresLineStore(database, secrets),
         PostgresBatchUpkeep(database, secrets),
     )
-    yield Shelf(files, files, *ports, later, close)
-    await database.close()
+    return Shelf(files, files, *ports, later, close)
 
 
 _MOMENTS = {

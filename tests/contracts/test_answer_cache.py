@@ -90,7 +90,7 @@ async def over(
 ) -> AsyncIterator[Stage]:
     async with AsyncExitStack() as exits:
         links = [await exits.enter_async_context(RedisLink(url, timeout_s=PATIENT_S)) for _ in range(2)]
-        mine, theirs = map(RedisAnswerCache, links)
+        mine, theirs = (RedisAnswerCache(link, link) for link in links)
         yield Stage(mine, theirs, let_pass, away)
 
 

@@ -3,13 +3,16 @@ from dataclasses import replace
 
 import pytest
 
+from ktms.adapters.memory import batch_store as memory_batch_store
+from ktms.adapters.postgres import batch_store as postgres_batch_store
 from ktms.domain.access.actor import Actor
 from ktms.domain.batch.batch import Once
 from ktms.domain.batch.names import batch_id
 from ktms.domain.batch.state import BatchState
-from ktms.ports.batch_store import OtherBatch
+from ktms.ports.batch_store import OtherBatch, TooManyBatches
 from ktms.ports.batch_upkeep import Moved, NewLine
 from ktms.ports.catalogue import StoreAway
+from ktms.ports.file_store import FilesFull
 from ktms.ports.line_store import LineEnd, LineResult
 from tests.contracts.shelf_stage import OTHER, OWNER, Shelf
 
@@ -55,6 +58,39 @@ async def test_a_word_that_was_used_for_another_batch_makes_none(shelf: Shelf) -
     with pytest.raises(OtherBatch):
         await shelf.batches.create(await shelf.new_batch(once=Once("night", b"1" * 32)))
     assert len(await shelf.batches.list(OWNER, 10, None)) == 1
+
+
+async def test_an_owner_has_so_many_batches_that_have_not_ended_and_no_more(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for store in (memory_batch_store, postgres_batch_store):
+        monkeypatch.setattr(store, "BATCHES_OPEN_MAX", 2)
+    ended = await shelf.batch(0)
+    await shelf.upkeep.move_on()
+    assert (await shelf.found(ended)).state is BatchState.COMPLETED
+    once = Once("night", bytes(32))
+    first = await shelf.batches.create(await shelf.new_batch(once=once))
+    await shelf.batches.create(await shelf.new_batch())
+    with pytest.raises(TooManyBatches):
+        await shelf.batches.create(await shelf.new_batch())
+    assert await shelf.batches.create(await shelf.new_batch(once=once)) == first
+    file = await shelf.file(b"lines", owner=OTHER)
+    assert await shelf.batches.create(await shelf.new_batch(owner=OTHER, input_file=file)) is not None
+
+
+async def test_an_owner_whose_files_are_full_makes_no_batch(shelf: Shelf) -> None:
+    with pytest.raises(FilesFull):
+        await shelf.batches.create(await shelf.new_batch(owner_max=len(b"lines")))
+    assert await shelf.batches.create(await shelf.new_batch(owner_max=100)) is not None
+
+
+async def test_results_of_a_batch_are_no_input_of_another(shelf: Shelf) -> None:
+    batch = await shelf.batch(1)
+    await shelf.lines.finish((await shelf.one(batch)).ref, DONE)
+    await shelf.upkeep.move_on()
+    output = (await shelf.found(batch)).output_file
+    assert output is not None
+    assert await shelf.batches.create(await shelf.new_batch(input_file=output)) is None
 
 
 async def test_words_of_two_clients_do_not_meet(shelf: Shelf) -> None:

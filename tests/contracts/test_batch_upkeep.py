@@ -88,6 +88,25 @@ async def test_a_batch_nobody_examined_in_time_expires(shelf: Shelf) -> None:
     assert list(await shelf.upkeep.move_on()) == [Moved(new.id, BatchState.EXPIRED)]
 
 
+async def test_what_was_found_in_half_a_file_is_gone_when_its_batch_expires(shelf: Shelf) -> None:
+    new = await shelf.new_batch(window_s=10.0)
+    await shelf.batches.create(new)
+    examination = await shelf.upkeep.examine()
+    assert examination is not None
+    assert await shelf.upkeep.add_lines(examination, [NewLine(1, 0, 5), NewLine(2, 6, 5, b"broken\n")])
+    await shelf.later(11)
+    assert list(await shelf.upkeep.move_on()) == [Moved(new.id, BatchState.EXPIRED)]
+    found = await shelf.found(new.id)
+    assert (found.total, found.failed, found.error_file) == (0, 0, None)
+
+
+async def test_a_batch_that_was_cancelled_before_anybody_examined_it_is_examined_by_nobody(shelf: Shelf) -> None:
+    new = await shelf.new_batch()
+    await shelf.batches.create(new)
+    await shelf.batches.cancel(new.id, OWNER)
+    assert await shelf.upkeep.examine() is None
+
+
 async def test_batches_are_forgotten_when_their_time_is_over_but_not_before_they_ended(shelf: Shelf) -> None:
     batch = await shelf.batch(1, keep_s=100.0)
     line = await shelf.one(batch)

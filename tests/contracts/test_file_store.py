@@ -1,11 +1,14 @@
+import asyncio
+
 import pytest
 
 from ktms.domain.batch.batch import NewFile
-from ktms.domain.batch.names import file_id
+from ktms.domain.batch.names import FileId, file_id
+from ktms.domain.ids import KeyId
 from ktms.ports.catalogue import StoreAway
 from ktms.ports.file_index import FilePage
-from ktms.ports.file_store import PIECE_BYTES, FileInUse, Piece
-from tests.contracts.shelf_stage import OWNER, TENANT, Shelf
+from ktms.ports.file_store import PIECE_BYTES, FileInUse, FilesFull, Piece
+from tests.contracts.shelf_stage import OTHER, OWNER, TENANT, Shelf
 
 
 async def test_a_file_comes_back_as_it_was_sent(shelf: Shelf) -> None:
@@ -28,6 +31,32 @@ async def test_an_empty_file_is_one_too(shelf: Shelf) -> None:
     await shelf.files.begin(NewFile(name, OWNER, TENANT, "empty", 60.0))
     assert (await shelf.files.finish(name)).size_bytes == 0
     assert await shelf.content(name) == b""
+
+
+async def test_the_files_of_an_owner_have_so_much_room_and_no_more(shelf: Shelf) -> None:
+    async def begin(size: int, owner: KeyId = OWNER) -> FileId:
+        name = file_id(shelf.fresh())
+        await shelf.files.begin(NewFile(name, owner, TENANT, "x", 60.0, size, owner_max=10))
+        return name
+
+    await shelf.file(b"six by")
+    half = await begin(4)
+    with pytest.raises(FilesFull):
+        await begin(1)
+    await begin(10, OTHER)
+    await shelf.files.append(half, [Piece(0, b"y")])
+    await shelf.files.finish(half)  # it was smaller than it might have been
+    await begin(3)
+    with pytest.raises(FilesFull):
+        await begin(1)
+    await shelf.files.delete(half, OWNER)
+    await begin(1)
+
+
+async def test_many_files_at_once_do_not_pass_the_room_of_their_owner(shelf: Shelf) -> None:
+    files = [NewFile(file_id(shelf.fresh()), OWNER, TENANT, "x", 60.0, 4, owner_max=10) for _ in range(6)]
+    ends = await asyncio.gather(*(shelf.files.begin(file) for file in files), return_exceptions=True)
+    assert sum(isinstance(end, FilesFull) for end in ends) == 4
 
 
 async def test_a_deleted_file_is_gone_and_deleting_it_twice_says_so(shelf: Shelf) -> None:

@@ -7,7 +7,7 @@ from ktms.domain.batch.batch import LINES_MAX
 from ktms.ports.batch_upkeep import ADDED_AT_ONCE
 from ktms.ports.catalogue import StoreAway
 from ktms.ports.line_store import LEASE_S, LineEnd, LineResult, ReadyBatch
-from tests.contracts.shelf_stage import OWNER, Shelf
+from tests.contracts.shelf_stage import OTHER, OWNER, Shelf
 
 DONE = LineResult(LineEnd.DONE, b"yes\n")
 
@@ -35,6 +35,14 @@ async def test_batches_with_lines_to_run_are_ready_oldest_first(shelf: Shelf) ->
     assert list(await shelf.lines.ready()) == [ReadyBatch(first, OWNER), ReadyBatch(second, OWNER)]
     await shelf.lines.claim(first, 1)
     assert list(await shelf.lines.ready()) == [ReadyBatch(second, OWNER)]
+
+
+async def test_an_owner_of_many_batches_keeps_nobody_elses_out(shelf: Shelf) -> None:
+    many = [await shelf.batch(1) for _ in range(3)]
+    file = await shelf.file(b"lines", owner=OTHER)
+    late = await shelf.batch(1, owner=OTHER, input_file=file)
+    found = [batch.id for batch in await shelf.lines.ready()]
+    assert found == [many[0], late, many[1], many[2]]
 
 
 async def test_a_line_given_back_waits_for_its_pause(shelf: Shelf) -> None:

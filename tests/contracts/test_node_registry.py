@@ -1,7 +1,7 @@
 """Contract of `ktms/ports/node_registry.py`: one suite for every implementation."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import replace
 from typing import cast
@@ -11,6 +11,7 @@ import pytest
 from ktms.adapters.envelope.keyring_secrets import KeyringSecrets
 from ktms.adapters.memory.entropy import SeededEntropy
 from ktms.adapters.memory.telemetry import MemoryTelemetry
+from ktms.adapters.postgres.pool import Database
 from ktms.domain.access.key_form import KeyKind, read_key
 from ktms.domain.access.secret import Secret
 from ktms.domain.announcement import Announcement
@@ -47,18 +48,18 @@ def memory_fleet(entropy: SeededEntropy) -> Fleet:
 
 
 @pytest.fixture
-async def postgres_fleet(
+def postgres_fleet(
+    gated_database: Database,
     gated_dsn: str,
     postgres_dsn: str,
     postgres_gate: Gate,
     keyring_secrets: KeyringSecrets,
     entropy: SeededEntropy,
     telemetry: MemoryTelemetry,
-) -> AsyncIterator[Fleet]:
-    async with fleet_on_postgres(
-        gated_dsn, postgres_dsn, postgres_gate, keyring_secrets, entropy, telemetry
-    ) as made:
-        yield made
+) -> Fleet:
+    return fleet_on_postgres(
+        gated_database, gated_dsn, postgres_dsn, postgres_gate, keyring_secrets, entropy, telemetry
+    )
 
 
 async def test_a_key_is_found_by_its_id_with_what_it_permits(fleet: Fleet) -> None:

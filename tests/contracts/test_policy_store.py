@@ -1,6 +1,5 @@
 """Contract of `ktms/ports/policy_store.py`: one suite for every implementation."""
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 
 import pytest
@@ -12,7 +11,6 @@ from ktms.adapters.memory.policy_store import MemoryPolicyStore
 from ktms.adapters.memory.store import MemoryStore
 from ktms.adapters.memory.telemetry import MemoryTelemetry
 from ktms.adapters.postgres.config_store import PostgresConfigStore
-from ktms.adapters.postgres.encryption_state import settle_keyring
 from ktms.adapters.postgres.policy_store import PostgresPolicyStore
 from ktms.adapters.postgres.pool import Database
 from ktms.domain.access.actor import Actor, Role
@@ -51,19 +49,15 @@ def memory_desk(entropy: SeededEntropy) -> Desk:
 
 
 @pytest.fixture
-async def postgres_desk(
-    gated_dsn: str,
+def postgres_desk(
+    gated_database: Database,
     postgres_gate: Gate,
     keyring_secrets: KeyringSecrets,
     entropy: SeededEntropy,
     telemetry: MemoryTelemetry,
-) -> AsyncIterator[Desk]:
-    database = Database(gated_dsn)
-    await database.open()
-    await settle_keyring(database, keyring_secrets)
-    config = PostgresConfigStore(database, keyring_secrets, entropy, telemetry)
-    yield Desk(PostgresPolicyStore(database, entropy), config, postgres_gate.close)
-    await database.close()
+) -> Desk:
+    config = PostgresConfigStore(gated_database, keyring_secrets, entropy, telemetry)
+    return Desk(PostgresPolicyStore(gated_database, entropy), config, postgres_gate.close)
 
 
 async def test_a_new_gateway_has_the_settings_of_a_new_gateway(desk: Desk) -> None:

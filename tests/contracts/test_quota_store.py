@@ -297,6 +297,17 @@ async def test_a_frozen_replica_that_beats_again_has_its_calls_counted_again(sta
     assert await look(living, KEY.id) == [AccountState(0, 0, 0, 80, 80)]
 
 
+async def test_a_loss_that_somebody_else_was_told_of_is_made_up_for_with_the_next_beat(stage: Stage) -> None:
+    """Whose reservation found the loss never heard its answer: a store that hung, or a failover that lagged."""
+    replica, its_lost_question = await stage.replica("gw1"), await stage.replica("gw1")
+    call = wish("1", KEY, micros=100)
+    await have(replica, call)
+    await stage.let_pass(DEAD_S)
+    assert await look(its_lost_question, KEY.id) == [AccountState()]
+    await replica.beat()
+    assert await look(replica, KEY.id) == [AccountState(0, 0, 1, 100, 100)]
+
+
 async def test_a_store_that_lost_its_memory_is_told_of_what_is_under_way(stage: Stage) -> None:
     replica = await stage.replica("gw1")
     await know(stage, replica, RICH)

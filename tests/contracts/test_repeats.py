@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import asyncpg
@@ -13,7 +12,7 @@ from ktms.adapters.memory.clock import ManualClock
 from ktms.adapters.memory.repeats import MemoryRepeats
 from ktms.adapters.memory.store import MemoryStore
 from ktms.adapters.postgres.encryption_state import settle_keyring
-from ktms.adapters.postgres.pool import Database
+from ktms.adapters.postgres.pool import open_database
 from ktms.adapters.postgres.repeats import FORGET_MAX, PostgresRepeats
 from ktms.domain.access.keyring import Keyring
 from ktms.domain.ids import KeyId, RequestId
@@ -262,22 +261,12 @@ async def postgres_repeats(
     async def rows() -> int:
         return int(await other.fetchval("select count(*) from repeatable_call"))
 
-    async with opened(gated_dsn) as mine, opened(gated_dsn) as theirs:
+    async with open_database(gated_dsn) as mine, open_database(gated_dsn) as theirs:
         await settle_keyring(mine, secrets)
         yield Stage(
             PostgresRepeats(mine, secrets), PostgresRepeats(theirs, secrets), passes, rows, postgres_gate.close
         )
     await other.close()
-
-
-@asynccontextmanager
-async def opened(dsn: str) -> AsyncIterator[Database]:
-    database = Database(dsn)
-    await database.open()
-    try:
-        yield database
-    finally:
-        await database.close()
 
 
 @pytest.fixture(params=["memory", "sim", pytest.param("postgres", marks=pytest.mark.service)])

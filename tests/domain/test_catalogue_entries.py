@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ktms.domain.access.key_form import KeyKind, make_key
-from ktms.domain.access.limits import Limits
+from ktms.domain.access.limits import DOLLARS_MAX_MICROS, LIMIT_MAX, Limits
 from ktms.domain.access.secret import Secret
 from ktms.domain.catalogue import (
     Catalogue,
@@ -280,12 +280,15 @@ def test_a_price_begins_at_a_moment() -> None:
 
 
 @pytest.mark.parametrize("limit", ["rpm", "tpm", "concurrent", "usd_per_day_micros", "usd_per_month_micros"])
-def test_a_limit_is_not_negative(limit: str) -> None:
+def test_a_limit_is_neither_negative_nor_a_slip_of_the_keyboard(limit: str) -> None:
     path = ("limits", limit.removesuffix("_micros"))
 
     assert wrong(TENANT, limits=Limits(**{limit: -1})) == [path]
     assert wrong(KEY, limits=Limits(**{limit: -1})) == [path]
     assert wrong(KEY, limits=Limits(**{limit: 0})) == []
+    most = DOLLARS_MAX_MICROS if limit.endswith("_micros") else LIMIT_MAX
+    assert wrong(KEY, limits=Limits(**{limit: most})) == []
+    assert wrong(KEY, limits=Limits(**{limit: most + 1})) == [path]
 
 
 def test_a_key_may_use_some_placement() -> None:

@@ -100,3 +100,30 @@ async def test_who_has_lost_the_claim_stores_nothing_more(stage: Stage) -> None:
     batch = await stage.batch(text_of("a"))
     assert await Examiner(MemoryBatchUpkeep(stage.memory), Slow(stage.memory)).one()
     assert (stage.memory.batches[batch].state, stage.memory.batches[batch].claim) == (BatchState.IN_PROGRESS, 2)
+
+
+async def test_a_file_of_blanks_keeps_its_claim_however_long_it_takes(stage: Stage) -> None:
+    class Slow(MemoryFileStore):
+        async def read(self, file: FileId, first: int, most: int) -> list[Piece]:
+            stage.clock.advance(LEASE_S / 2)
+            assert not await stage.examiner.one()  # another replica looks for work
+            return list(await super().read(file, first, min(most, 1)))
+
+    batch = await stage.batch(b"\n" * (4 * PIECE_BYTES))
+    assert await Examiner(MemoryBatchUpkeep(stage.memory), Slow(stage.memory)).one()
+    assert (stage.memory.batches[batch].complaints, stage.memory.batches[batch].claim) == ((EMPTY,), 1)
+
+
+async def test_a_cancelled_batch_is_read_no_further(stage: Stage) -> None:
+    class Counting(MemoryFileStore):
+        reads = 0
+
+        async def read(self, file: FileId, first: int, most: int) -> list[Piece]:
+            self.reads += 1
+            await stage.shelf.batches.cancel(batch, OWNER)
+            return list(await super().read(file, first, min(most, 1)))
+
+    files = Counting(stage.memory)
+    batch = await stage.batch(b"\n" * (4 * PIECE_BYTES))
+    assert await Examiner(MemoryBatchUpkeep(stage.memory), files).one()
+    assert files.reads == 1

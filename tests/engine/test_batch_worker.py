@@ -12,7 +12,7 @@ from ktms.domain.batch.state import BatchState
 from ktms.domain.catalogue import Catalogue, ClientKeySpec
 from ktms.domain.placement import Placement
 from ktms.ports.catalogue import StoreAway
-from ktms.ports.line_store import LEASE_S
+from ktms.ports.line_store import LEASE_S, RENEW_EVERY_S
 from ktms.ports.telemetry import Count
 from tests.engine.batch_yard import named, text_of, yard
 from tests.engine.machines import machine, machines
@@ -60,6 +60,33 @@ async def test_two_batches_are_served_in_turn() -> None:
         await made.ended(small, 45)
         assert (await made.found(large)).completed < 20
         await made.ended(large, 400)
+
+
+async def test_lines_that_wait_for_a_machine_keep_no_place_from_another_batch() -> None:
+    async with yard(LONE, lines_max=4) as made:
+        made.rig.says("mac-1", (Pause(4000.0), *whole()))
+        made.rig.says("alpha", whole())
+        held_up = await made.batch(*(text_of(str(number), "homely") for number in range(20)))
+        await after(20)
+        assert made.replica.worker.running == 4
+        quick = await made.batch(*(text_of(str(number)) for number in range(20)))
+        assert (await made.ended(quick, 60)).completed == 20
+        assert (await made.found(held_up)).failed == 0
+        await after(20)
+        assert made.replica.worker.running == 4
+        assert {line.deaths for line in made.shelf.batches[held_up].lines.values()} == {0}
+        assert made.rig.dialled.count("mac-1") == 1
+
+
+async def test_batches_that_all_wait_for_machines_take_turns() -> None:
+    async with yard(LONE, lines_max=2) as made:
+        made.rig.says("mac-1", (Pause(4000.0), *whole()))
+        made.rig.says("alpha", whole())
+        for _ in range(6):
+            await made.batch(text_of("a", "homely"), text_of("b", "homely"))
+        await after(20)
+        quick = await made.batch(text_of("a"))
+        assert (await made.ended(quick, 600)).completed == 1
 
 
 async def test_a_line_that_failed_at_every_target_is_run_again_and_then_has_its_error() -> None:
@@ -209,17 +236,41 @@ async def test_a_replica_that_cannot_renew_ends_its_lines_before_others_begin_th
     async with yard(lines_max=1, starts=False) as made:
         made.rig.says("alpha", (Pause(300.0), *whole()))
         lines = CutOff(made.shelf)
-        cut = made.add(made.rig, lines)
+        made.add(made.rig, lines)
         batch = await made.batch(text_of("a"))
         await after(8)
         lines.away = True
         (line,) = made.shelf.batches[batch].lines.values()
         until = line.lease_until - made.rig.clock.wall()
         await after(until - 0.5)
-        assert cut.worker.running <= 1
         (state, *_) = [one.state for one in made.rig.upstream.exchanges if one.request.prologue.method == "POST"]
         assert state is State.GIVEN_UP
         assert not made.rig.ledger.events
+
+
+async def test_a_line_that_another_replica_has_is_let_go_of() -> None:
+    async with yard(lines_max=1) as made:
+        made.rig.says("alpha", (Pause(300.0), *whole()))
+        batch = await made.batch(text_of("a"))
+        await after(8)
+        (line,) = made.shelf.batches[batch].lines.values()
+        line.claim += 1
+        line.lease_until += 2 * LEASE_S
+        await after(RENEW_EVERY_S + 1)
+        assert made.replica.worker.running == 0
+        assert made.rig.upstream.open_total == 0
+
+
+async def test_of_a_cancelled_batch_what_is_asked_ends_and_what_waits_is_let_go_of() -> None:
+    async with yard(LONE, lines_max=3) as made:
+        made.rig.says("mac-1", (Pause(100.0), *whole()))
+        batch = await made.batch(*(text_of(str(number), "homely") for number in range(3)))
+        await after(8)
+        assert made.replica.worker.running == 3
+        await made.cancel(batch)
+        await after(RENEW_EVERY_S + 1)
+        assert made.replica.worker.running == 1
+        assert (await made.ended(batch, 200)).completed == 1
 
 
 async def test_a_line_whose_replicas_die_again_and_again_is_given_up() -> None:

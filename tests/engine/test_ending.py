@@ -6,7 +6,7 @@ from ktms.domain.errors import ErrorCode, Problem, problem
 from ktms.domain.ids import ModelName
 from ktms.domain.placement import Placement
 from ktms.domain.routing.choose import Decision
-from ktms.engine.ending import Story, ended, nowhere
+from ktms.engine.ending import NODE_WAIT_MAX_S, NODE_WAIT_S, Story, ended, nowhere
 from tests.engine.rig import snapshot as compiled
 
 REFUSED = problem(ErrorCode.UPSTREAM_ERROR, "openai refused the connection")
@@ -89,6 +89,20 @@ def test_a_call_whose_time_is_up_at_once_is_told_so() -> None:
 def test_a_wait_told_is_at_least_a_second() -> None:
     end = ended(Story(), told="openai:open", local_only=False, nodes_unknown=False, soonest_s=0.2)
     assert end.retry_after_s == 1
+
+
+@pytest.mark.parametrize(("soonest_s", "told_s"), [(0, NODE_WAIT_S), (50, 50), (1e9, NODE_WAIT_MAX_S)])
+def test_a_wait_for_nodes_is_what_was_forecast_within_reason(soonest_s: float, told_s: float) -> None:
+    end = ended(Story(), told="", local_only=True, nodes_unknown=False, soonest_s=soonest_s)
+    assert end.retry_after_s == told_s
+
+
+def test_nodes_that_nobody_knows_of_matter_only_to_who_may_run_on_nothing_else() -> None:
+    alone, mixed = (
+        ended(Story(), told="", local_only=local_only, nodes_unknown=True, soonest_s=0)
+        for local_only in (True, False)
+    )
+    assert (alone.code, mixed.code) == (ErrorCode.NODE_STATE_UNKNOWN, ErrorCode.NO_TARGET_AVAILABLE)
 
 
 def test_no_node_at_all_is_said_plainly() -> None:

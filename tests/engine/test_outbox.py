@@ -10,7 +10,7 @@ from ktms.adapters.memory.ledger import MemoryLedger
 from ktms.adapters.memory.telemetry import MemoryTelemetry
 from ktms.adapters.memory.usage_spool import MemoryUsageSpool
 from ktms.domain.access.usage_event import UsageEvent
-from ktms.engine.outbox import BATCH_MAX, LINGER_S, PAUSE_MAX_S, SEND_TIMEOUT_S, Outbox
+from ktms.engine.outbox import BATCH_MAX, LINGER_S, PAUSE_FIRST_S, PAUSE_MAX_S, SEND_TIMEOUT_S, Outbox
 from ktms.ports.telemetry import Count, Dependency, Gauge
 from tests.engine.virtual_loop import after, settle
 from tests.usage_events import usage_event
@@ -75,6 +75,7 @@ def post() -> Post:
 
 async def test_an_event_is_sent_after_it_waited_for_company(post: Post) -> None:
     async with post.running():
+        await after(LINGER_S / 3)  # what waits for a first event does not wait for company yet
         began_at = asyncio.get_running_loop().time()
         post.record(range(1))
         await after(LINGER_S / 2)
@@ -87,6 +88,15 @@ async def test_an_event_is_sent_after_it_waited_for_company(post: Post) -> None:
 async def test_a_full_batch_waits_for_nobody(post: Post) -> None:
     async with post.running():
         post.record(range(BATCH_MAX))
+        await settle()
+        assert [size for _, size in post.ledger.batches] == [BATCH_MAX]
+
+
+async def test_a_batch_that_fills_up_while_it_waits_for_company_goes_at_once(post: Post) -> None:
+    async with post.running():
+        post.record(range(1))
+        await settle()
+        post.record(range(1, BATCH_MAX))
         await settle()
         assert [size for _, size in post.ledger.batches] == [BATCH_MAX]
 
@@ -115,10 +125,10 @@ async def test_it_is_asked_ever_more_seldom_while_it_is_away(post: Post) -> None
     async with post.running():
         post.record(range(1))
         await after(120.0)
-    pauses = [later - sooner for (sooner, _), (later, _) in pairwise(post.ledger.batches)]
-    assert pauses[0] < 0.5
-    assert max(pauses) <= PAUSE_MAX_S + LINGER_S
-    assert len(pauses) < 60
+    pauses = [later - sooner - LINGER_S for (sooner, _), (later, _) in pairwise(post.ledger.batches)]
+    longest = [min(PAUSE_FIRST_S * 2**number, PAUSE_MAX_S) for number in range(len(pauses))]
+    assert len(pauses) > 120.0 / (PAUSE_MAX_S + LINGER_S)
+    assert all(most / 2 <= pause < most + 1e-6 for pause, most in zip(pauses, longest, strict=True))
 
 
 async def test_one_send_lasts_no_longer_than_it_may(post: Post) -> None:

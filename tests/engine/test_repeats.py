@@ -8,10 +8,11 @@ from ktms.adapters.memory.repeats import MemoryRepeats
 from ktms.adapters.memory.upstream import Head, Silence, Wait
 from ktms.domain.errors import ErrorCode, Problem
 from ktms.engine.call import Call, Failed, Result, Streamed, Whole
-from ktms.engine.repeats import ANSWER_BYTES_MAX, END_WAIT_S, OWED_MAX, OWED_S, SWEEP_S
+from ktms.engine.repeats import ANSWER_BYTES_MAX, END_WAIT_S, OWED_S, SWEEP_S
+from ktms.ports.catalogue import StoreAway
 from ktms.ports.repeats import KEPT_S, Begun, Kept, OtherBody, Repeatable, Running
 from ktms.ports.telemetry import Dependency
-from tests.engine.rig import EVENTS, Rig, client_key, refusal, stream, whole
+from tests.engine.rig import EVENTS, Rig, refusal, stream, whole
 from tests.engine.virtual_loop import after, settle
 from tests.world.events import DONE, C
 
@@ -56,6 +57,7 @@ async def test_a_repeat_gets_the_first_answer_and_nobody_is_asked(rig: Rig) -> N
     assert again.body == first.body
     assert rig.dialled == ["alpha"]
     assert len(rig.ledger.events) == 1
+    assert [record.replayed for record in rig.telemetry.calls] == [False, True]
 
 
 async def test_a_repeat_has_an_id_of_its_own_and_says_what_it_is(rig: Rig) -> None:
@@ -184,6 +186,26 @@ async def test_a_client_that_leaves_while_its_call_begins_gives_its_key_up(rig: 
     assert rig.dialled == ["alpha"]
 
 
+async def test_a_client_that_leaves_does_not_wait_for_its_key_to_be_given_up(rig: Rig) -> None:
+    """Nobody tells the store here."""
+    rig.says("alpha", (Silence(),))
+    async with asyncio.TaskGroup() as group:
+        first = group.create_task(rig.handle(keyed(rig)))
+        await settle()
+        began = rig.clock.monotonic()
+        first.cancel()
+    assert rig.clock.monotonic() == began
+
+
+async def test_a_call_that_began_though_nobody_could_say_so_gives_its_key_up(rig: Rig) -> None:
+    use(rig, MuteRepeats(rig.store, rig.clock))
+    async with beside(rig):
+        assert cause(await rig.handle(keyed(rig))).code == ErrorCode.IDEMPOTENCY_UNAVAILABLE
+        assert rows(rig) == 1
+        await settle()
+        assert rows(rig) == 0
+
+
 async def test_where_nobody_can_tell_nothing_is_started(rig: Rig) -> None:
     rig.says("alpha", whole())
     async with beside(rig):
@@ -256,6 +278,16 @@ async def test_a_stream_that_is_too_large_is_remembered_without_its_text(rig: Ri
     assert rig.dialled == ["alpha"]
 
 
+async def test_a_large_stream_that_broke_may_be_asked_for_again(rig: Rig) -> None:
+    large = C("x" * (ANSWER_BYTES_MAX // 4))
+    rig.says("alpha", (Head(200, EVENTS), *(large,) * 5), stream("whole"))
+    async with beside(rig):
+        await streamed(rig, keyed(rig, stream=True))
+        _, again = await streamed(rig, keyed(rig, stream=True))
+    assert again.body.endswith(DONE)
+    assert rig.dialled == ["alpha", "alpha"]
+
+
 async def test_an_answer_that_cannot_be_read_any_more_is_not_made_again(rig: Rig) -> None:
     rig.says("alpha", whole())
     async with beside(rig):
@@ -323,16 +355,12 @@ async def test_a_drain_that_cuts_a_call_gives_its_key_up(rig: Rig) -> None:
         assert rows(rig) == 0
 
 
-async def test_beyond_the_bound_a_call_is_not_waited_for(rig: Rig) -> None:
-    """Nobody tells the store here: what is owed piles up."""
-    rig.says("alpha", whole())
-    call = Repeatable(client_key().id, "k", bytes(32), rig.identities.request(), 1.0)
-    for _ in range(OWED_MAX):
-        _ = rig.keyed._enqueue(call, kept=False, answer=None)
-    began = rig.clock.monotonic()
-    assert isinstance(await rig.handle(keyed(rig)), Whole)
-    assert rig.clock.monotonic() == began
-    assert (Dependency.POSTGRES, "end_call", "away") in rig.telemetry.failures
+class MuteRepeats(MemoryRepeats):
+    """A store that does what it is asked and cannot say so."""
+
+    async def begin(self, call: Repeatable) -> Begun | Running | OtherBody | Kept:
+        await super().begin(call)
+        raise StoreAway("the answer was lost")
 
 
 class SlowRepeats(MemoryRepeats):

@@ -169,6 +169,23 @@ async def test_a_call_has_used_what_all_its_attempts_used(rig: Rig) -> None:
     assert (trail.used_tokens, trail.used_picos) == (10, 2 * (3 * 150_000 + 2 * 600_000))
 
 
+USED_UP = (AttemptStatus.OK, AttemptStatus.INTERRUPTED, AttemptStatus.CANCELLED, AttemptStatus.REFUSED)
+"""Whoever leaves before the first word, or sends what the vendor refuses, has been at the vendor all the same."""
+
+
+@pytest.mark.parametrize("status", USED_UP)
+async def test_an_attempt_that_the_vendor_carried_out_uses_something(rig: Rig, status: AttemptStatus) -> None:
+    trail = await placed(rig)
+    event = await booked(rig, Shot(1000, told=Usage(), status=status), trail)
+    assert (event.usage.tokens, trail.used_tokens) == (0, 1)
+
+
+async def test_an_attempt_that_failed_uses_nothing(rig: Rig) -> None:
+    trail = await placed(rig)
+    await booked(rig, Shot(1000, status=AttemptStatus.FAILED), trail)
+    assert trail.used_tokens == 0
+
+
 async def test_an_event_says_that_a_limit_could_not_be_counted(rig: Rig) -> None:
     trail = await placed(rig)
     trail.uncounted = True
@@ -215,6 +232,12 @@ async def test_a_call_whose_client_stalled_counts_as_left(rig: Rig) -> None:
 async def test_a_call_refused_before_anything_was_known_is_booked_all_the_same(rig: Rig) -> None:
     record = await record_of(rig, Failed((), REFUSED), Trail(rig.call()))
     assert (record.key_id, record.tenant, record.model, record.placement) == (None, None, None, None)
+
+
+async def test_a_call_counts_the_wait_for_its_first_token_from_its_arrival_on(rig: Rig) -> None:
+    trail = await placed(rig)
+    trail.first_token_at = trail.call.received_at + 0.5
+    assert (await record_of(rig, Streamed(), trail)).first_token_s == pytest.approx(0.5)
 
 
 async def test_a_call_has_the_tokens_of_its_last_attempt(rig: Rig) -> None:

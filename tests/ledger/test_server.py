@@ -16,7 +16,7 @@ from ktms.adapters.grpc.wire import ACCOUNTS_MAX, EVENTS_MAX, MESSAGE_MAX_BYTES,
 from ktms.adapters.memory.ledger import MemoryLedger
 from ktms.adapters.memory.telemetry import MemoryTelemetry
 from ktms.config.address import Address
-from ktms.config.ledger_settings import ServiceTls
+from ktms.config.port_tls import PortTls
 from ktms.domain.access.usage_event import UsageEvent
 from ktms.domain.access.usage_report import UsageQuery
 from ktms.domain.ids import EventId, RequestId, TenantName
@@ -174,7 +174,7 @@ async def test_health_says_whether_events_can_be_stored() -> None:
 
 
 async def test_over_tls_a_gateway_with_a_certificate_is_heard(certificates: Certificates) -> None:
-    tls = ServiceTls(certificates.cert, certificates.key, certificates.ca)
+    tls = PortTls(certificates.cert, certificates.key, certificates.ca)
     shown = ClientTls(certificates.ca, certificates.client_cert, certificates.client_key)
     async with serving(Listen(Address("0.0.0.0", 0), tls)) as house, client(house, shown) as ledger:
         await ledger.send([usage_event(1, tenant=TenantName("a"))])
@@ -182,7 +182,7 @@ async def test_over_tls_a_gateway_with_a_certificate_is_heard(certificates: Cert
 
 
 async def test_over_tls_a_gateway_without_a_certificate_is_not(certificates: Certificates) -> None:
-    tls = ServiceTls(certificates.cert, certificates.key, certificates.ca)
+    tls = PortTls(certificates.cert, certificates.key, certificates.ca)
     async with serving(Listen(ANYWHERE, tls)) as house, client(house, ClientTls(certificates.ca)) as ledger:
         with pytest.raises(LedgerAway):
             await ledger.send([usage_event(1)])
@@ -193,7 +193,7 @@ async def test_a_gateway_does_not_trust_a_service_of_another_authority(
     certificates: Certificates, tmp_path: Path
 ) -> None:
     other = make_certificates(tmp_path)
-    tls = ServiceTls(certificates.cert, certificates.key)
+    tls = PortTls(certificates.cert, certificates.key)
     async with serving(Listen(ANYWHERE, tls)) as house, client(house, ClientTls(other.ca)) as ledger:
         with pytest.raises(LedgerAway):
             await ledger.send([usage_event(1)])
@@ -210,7 +210,7 @@ async def test_plain_text_beyond_this_machine_may_be_allowed() -> None:
 
 
 async def test_a_certificate_that_is_not_there_is_named(tmp_path: Path) -> None:
-    tls = ServiceTls(tmp_path / "cert", tmp_path / "key")
+    tls = PortTls(tmp_path / "cert", tmp_path / "key")
     with pytest.raises(LedgerPortUnusable, match="cannot read"):
         await House(Listen(ANYWHERE, tls)).server.start()
 

@@ -36,7 +36,8 @@ from ktms.adapters.telemetry.gateway_telemetry import GatewayTelemetry, LogSetti
 from ktms.adapters.upstream_http.address_rules import AddressRules
 from ktms.adapters.upstream_http.client import HttpUpstream
 from ktms.adapters.upstream_http.settings import UpstreamSettings
-from ktms.app.assemble import Gateway, GatewaySettings, Ports, assemble
+from ktms.app.assemble import assemble
+from ktms.app.gateway import Gateway, GatewaySettings, Ports
 from ktms.app.slots import RedisAt, Slots, open_slots
 from ktms.domain.access.actor import Actor, Role
 from ktms.domain.access.key_form import KeyKind, make_key

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-from ktms.domain.access.limits import UNLIMITED, Limits
+from ktms.domain.access.limits import LIMIT_MAX, UNLIMITED, Limits
 from ktms.domain.access.secret import Secret
 from ktms.domain.catalogue import (
     DEFAULT_TENANT,
@@ -36,7 +36,7 @@ WINDOW_TOKENS = 32_768
 
 NEVER_BINDING = Limits(
     rpm=10_000_000,
-    tpm=5_000_000_000,
+    tpm=LIMIT_MAX,
     concurrent=100_000,
     usd_per_day_micros=500_000_000_000,
     usd_per_month_micros=500_000_000_000,

@@ -10,7 +10,8 @@ from ktms.adapters.redis.link import RedisLink
 from ktms.adapters.telemetry.access_line import LogFormat
 from ktms.adapters.telemetry.gateway_telemetry import LogSettings
 from ktms.adapters.upstream_http.address_rules import AddressRules
-from ktms.app.assemble import Gateway, GatewaySettings, Ports, assemble
+from ktms.app.assemble import assemble
+from ktms.app.gateway import Gateway, GatewaySettings, Ports
 from ktms.app.production import World as RealWorld
 from ktms.app.production import production
 from ktms.app.slots import RedisAt

@@ -67,7 +67,8 @@ def test_links_of_documents_lead_somewhere(root: Path) -> None:
 
 
 def test_every_setting_is_documented(root: Path) -> None:
-    code = (root / "ktms/config/settings.py").read_text()
+    files = ("settings.py", "batch_settings.py", "ledger_settings.py")
+    code = "".join((root / "ktms/config" / file).read_text() for file in files)
     read = set(re.findall(r"read\.\w+\(\s*\"([A-Z_]+)\"", code)) | set(
         re.findall(r"^\s+\"([A-Z_]+)\",$", code, re.MULTILINE)
     )

@@ -57,7 +57,7 @@ WITHOUT_KTMS = ("chaos/", "release/", "sim/journal", "sim/checkers", "sim/regist
 """They judge or build the product from outside, so they must not share its code."""
 
 
-SIMULATED = {"ktms.app.assemble", "ktms.app.batch_parts", "ktms.app.running", "ktms.app.beside"}
+SIMULATED = {f"ktms.app.{name}" for name in ("assemble", "batch_parts", "beside", "gateway", "running")}
 """What the simulated world runs of `app`: assembly and lifecycle, which choose no adapter (decision 8)."""
 
 

@@ -25,8 +25,9 @@ from ktms.adapters.system.entropy import SystemEntropy
 from ktms.adapters.upstream_http.address_rules import AddressRules
 from ktms.adapters.upstream_http.client import HttpUpstream
 from ktms.adapters.upstream_http.settings import UpstreamSettings
-from ktms.app.assemble import GatewaySettings, Ports, assemble
+from ktms.app.assemble import assemble
 from ktms.app.batch_parts import BatchPorts
+from ktms.app.gateway import GatewaySettings, Ports
 from ktms.app.slots import Slots
 from ktms.domain.access.actor import Actor, Role
 from ktms.domain.catalogue import Catalogue

@@ -88,7 +88,10 @@ def read_or_make_password(path: Path, entropy: Entropy, *, must_exist: bool) -> 
         if path.exists():
             return path.read_text(encoding="ascii").strip()
         if must_exist:
-            raise EmbeddedFailed(f"the password file {path} is missing: put it back, or move the data folder away")
+            raise EmbeddedFailed(
+                f"the password file {path} is missing: put it back (was it another HOME or XDG_CONFIG_HOME?), "
+                "or begin anew with another --data-dir"
+            )
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         password = entropy.token_bytes(PASSWORD_BYTES).hex()
         write_private(path, password)

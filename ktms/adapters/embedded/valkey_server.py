@@ -31,6 +31,10 @@ SIGNALS = ((signal.SIGTERM, 5.0),)
 """It ends at once, having nothing to save."""
 
 
+MEMORY_MAX = "512mb"
+"""Kept answers would fill the machine. Those that end soonest go first; leases have no end of their own."""
+
+
 class EmbeddedValkey:
     """Runs while the context is open. `port` None: any free one; else that one or the next free after it."""
 
@@ -124,6 +128,7 @@ class EmbeddedValkey:
 
     def _begin(self, program: Path, account: Account | None, port: int) -> ServerProcess:
         command: list[str | Path] = [program, "--dir", self._place, "--bind", LOOPBACK, "--port", str(port)]
+        command += ["--maxmemory", MEMORY_MAX, "--maxmemory-policy", "volatile-ttl"]
         command += ["--save", "", "--appendonly", "no", "--daemonize", "no", "--set-proc-title", "no", "-"]
         config = f"requirepass {self._password}\n"
         return start(command, name="valkey", log=self._log, account=account, signals=SIGNALS, config=config)

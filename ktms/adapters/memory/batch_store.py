@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from ktms.adapters.memory.shelf import BatchRow, FileRow, MemoryShelf
 from ktms.domain.access.actor import Actor
-from ktms.domain.batch.batch import RESULT_PURPOSE, Batch, NewBatch, NewFile
+from ktms.domain.batch.batch import BATCHES_OPEN_MAX, PURPOSE, RESULT_PURPOSE, Batch, NewBatch, NewFile
 from ktms.domain.batch.names import BatchId
-from ktms.domain.batch.state import CANCELLABLE, BatchState
+from ktms.domain.batch.state import CANCELLABLE, ENDED, BatchState
 from ktms.domain.ids import KeyId
-from ktms.ports.batch_store import OtherBatch
+from ktms.ports.batch_store import OtherBatch, TooManyBatches
 
 
 class MemoryBatchStore:
@@ -25,8 +25,11 @@ class MemoryBatchStore:
             return shelf.shown(known)
         if batch.id not in shelf.batches:
             given = shelf.files.get(batch.input_file)
-            if given is None or not given.finished or given.new.owner != batch.owner:
+            if given is None or not given.finished or given.new.owner != batch.owner or given.purpose != PURPOSE:
                 return None
+            if self._open(batch.owner) >= BATCHES_OPEN_MAX:
+                raise TooManyBatches
+            shelf.check_room(batch.owner, 1, batch.owner_max)
             shelf.batches[batch.id] = BatchRow(batch, now)
             for file, word in ((batch.output_file, "output"), (batch.error_file, "error")):
                 name = f"{batch.id}_{word}.jsonl"
@@ -70,6 +73,9 @@ class MemoryBatchStore:
                     raise OtherBatch
                 return row
         return None
+
+    def _open(self, owner: KeyId) -> int:
+        return sum(row.new.owner == owner and row.state not in ENDED for row in self._shelf.batches.values())
 
     def _owned(self, batch: BatchId, owner: KeyId | None) -> BatchRow | None:
         row = self._shelf.batches.get(batch)

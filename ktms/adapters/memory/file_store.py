@@ -18,7 +18,9 @@ class MemoryFileStore:
 
     async def begin(self, file: NewFile) -> None:
         """Begin a file."""
-        self._shelf.files[file.id] = uploaded(file, self._shelf.now())
+        now = self._shelf.now()
+        self._shelf.check_room(file.owner, file.size_max, file.owner_max)
+        self._shelf.files[file.id] = uploaded(file, now)
 
     async def append(self, file: FileId, pieces: Sequence[Piece]) -> None:
         """Add pieces."""

@@ -1,11 +1,13 @@
 """Lines of batches in memory, handed out as the database does."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from ktms.adapters.memory.shelf import RUNNING, WAITING, BatchRow, LineRow, MemoryShelf
 from ktms.domain.batch.line import ClaimedLine, LineRef
 from ktms.domain.batch.names import BatchId
 from ktms.domain.batch.state import BatchState
+from ktms.domain.ids import KeyId
 from ktms.ports.file_store import result_pieces
 from ktms.ports.line_store import LEASE_S, READY_MAX, LineEnd, LineResult, ReadyBatch
 
@@ -22,12 +24,14 @@ class MemoryLineStore:
     async def ready(self) -> Sequence[ReadyBatch]:
         """Give batches with lines to be run."""
         now = self._shelf.now()
-        found = [
-            ReadyBatch(row.new.id, row.new.owner)
-            for row in self._shelf.oldest()
-            if row.state in RUNS and any(_is_due(row, line, now) for line in row.lines.values())
-        ]
-        return found[:READY_MAX]
+        found: list[tuple[int, ReadyBatch]] = []
+        turns: Counter[KeyId] = Counter()
+        for row in self._shelf.oldest():
+            if row.state in RUNS and any(_is_due(row, line, now) for line in row.lines.values()):
+                found.append((turns[row.new.owner], ReadyBatch(row.new.id, row.new.owner)))
+                turns[row.new.owner] += 1
+        found.sort(key=lambda one: one[0])
+        return [batch for _, batch in found[:READY_MAX]]
 
     async def claim(self, batch: BatchId, most: int) -> Sequence[ClaimedLine]:
         """Claim lines of a batch."""

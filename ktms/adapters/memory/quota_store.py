@@ -46,11 +46,11 @@ class MemoryQuotaStore:
             self._pay()
 
     async def beat(self) -> None:
-        """Say that this replica lives, if it ever reserved anything."""
+        """Say that this replica lives, if it ever reserved anything, and declare what was lost."""
         if not self._used:
             return
         self._reach()
-        if not self.quotas.beat(self._name) or self._lost:
+        if self.quotas.beat(self._name) < len(self._under_way) or self._lost:
             self._declare(self._under_way.values())
             self._lost = False
 

@@ -120,12 +120,10 @@ class MemoryQuotas:
                 return
             self._accounts[account.id] = counters
 
-    def beat(self, holder: str) -> bool:
-        """Note that a replica lives; False where that is news."""
-        now_us = self._now_us()
-        lived = self._lives(holder, now_us)
-        self._beats[holder] = now_us + self._ttl_us
-        return lived
+    def beat(self, holder: str) -> int:
+        """Note that a replica lives; gives how many reservations it has."""
+        self._beats[holder] = self._now_us() + self._ttl_us
+        return len(self._held.get(holder, ()))
 
     def declare(self, holder: str, wish: Wish) -> None:
         """Take up a reservation under way that is not here any more."""

@@ -14,7 +14,9 @@ from ktms.domain.batch.batch import PURPOSE, Batch, BatchTimes, FileComplaint, N
 from ktms.domain.batch.line import LineRef
 from ktms.domain.batch.names import BatchId, FileId
 from ktms.domain.batch.state import ENDED, BatchState, Progress
+from ktms.domain.ids import KeyId
 from ktms.ports.clock import Clock
+from ktms.ports.file_store import FilesFull
 
 WAITING, RUNNING = "waiting", "running"
 """States of a line besides those of its end (ports/line_store.py)."""
@@ -34,6 +36,11 @@ class FileRow:
     def expires_at(self) -> float:
         """When it is deleted."""
         return self.created_at + self.new.keep_s
+
+    @property
+    def room_bytes(self) -> int:
+        """What it takes of its owner's room."""
+        return sum(map(len, self.pieces.values())) if self.finished else self.new.size_max
 
     def shown(self) -> StoredFile:
         """Give it as its owner sees it."""
@@ -110,6 +117,15 @@ class MemoryShelf:
     def in_use(self, file: FileId) -> bool:
         """Whether a batch that has not ended needs this file."""
         return any(file in files_of(row.new) and row.state not in ENDED for row in self.batches.values())
+
+    def check_room(self, owner: KeyId, more: int, most: int) -> None:
+        """Hold the files of an owner within what they may have.
+
+        Raises:
+            FilesFull: they would have more.
+        """
+        if sum(row.room_bytes for row in self.files.values() if row.new.owner == owner) + more > most:
+            raise FilesFull
 
     def held(self, ref: LineRef) -> LineRow | None:
         """Give the line of a claim, while it holds."""

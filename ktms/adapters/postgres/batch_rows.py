@@ -1,4 +1,4 @@
-"""Files and batches between rows and values.
+"""Files and batches between rows and values, and the room that an owner has for them.
 
 Statements that read a whole batch begin with BATCH; what is counted of one that has not ended is counted now.
 """
@@ -15,6 +15,7 @@ from ktms.domain.batch.names import hex_of as digits_of
 from ktms.domain.batch.state import ENDED, BatchState
 from ktms.domain.call import Route
 from ktms.domain.ids import KeyId, TenantName
+from ktms.ports.file_store import FilesFull
 
 OPEN = tuple(state.value for state in BatchState if state not in ENDED)
 """States, as the database has them, in which a batch needs its files."""
@@ -45,6 +46,21 @@ from batch, lateral (
     where batch_line.batch_id = batch.id and batch.state in ('in_progress', 'finalizing', 'cancelling')
 ) as live
 """
+
+
+_ALONE = "select pg_advisory_xact_lock(hashtextextended('ktms shelf of ' || $1, 0))"
+_ROOM = "select coalesce(sum(size_bytes), 0) + $2 <= $3 from batch_file where owner = $1"
+
+
+async def check_room(connection: asyncpg.Connection, owner: KeyId, more: int, most: int) -> None:
+    """Hold the files of an owner within what they may have, alone until the end of the transaction.
+
+    Raises:
+        FilesFull: they would have more.
+    """
+    await connection.execute(_ALONE, owner)
+    if not await connection.fetchval(_ROOM, owner, more, most):
+        raise FilesFull
 
 
 def uuid_of(name: FileId | BatchId) -> UUID:

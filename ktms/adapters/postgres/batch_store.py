@@ -6,22 +6,25 @@ from collections.abc import Sequence
 import asyncpg
 
 from ktms.adapters.postgres.audit import write_audit
-from ktms.adapters.postgres.batch_rows import BATCH, batch_of, uuid_of
+from ktms.adapters.postgres.batch_rows import BATCH, OPEN, batch_of, check_room, uuid_of
 from ktms.adapters.postgres.pool import Database
 from ktms.domain.access.actor import Actor
-from ktms.domain.batch.batch import RESULT_PURPOSE, Batch, NewBatch
+from ktms.domain.batch.batch import BATCHES_OPEN_MAX, PURPOSE, RESULT_PURPOSE, Batch, NewBatch
 from ktms.domain.batch.names import BatchId, batch_id
 from ktms.domain.batch.state import CANCELLABLE, BatchState
 from ktms.domain.ids import KeyId
-from ktms.ports.batch_store import OtherBatch
+from ktms.ports.batch_store import OtherBatch, TooManyBatches
 from ktms.ports.entropy import Entropy
 
 LIST_TIMEOUT_S = 10.0
 """Lines of batches under way are counted for it."""
 
 _HAS_FILE = """
-select from batch_file where id = $1 and owner = $2 and finished_at is not null for key share
+select from batch_file
+where id = $1 and owner = $2 and finished_at is not null and purpose = $3 for key share
 """
+
+_OPEN = "select count(*) from batch where owner = $1 and state = any ($2)"
 
 _MADE = "select id, once_digest from batch where id = $1 or (owner = $2 and once = $3)"
 
@@ -60,8 +63,11 @@ class PostgresBatchStore:
         async with self._database.transaction("create_batch") as connection:
             known = await _made(connection, batch)
             if known is None:
-                if await connection.fetchrow(_HAS_FILE, uuid_of(batch.input_file), batch.owner) is None:
+                if await connection.fetchrow(_HAS_FILE, uuid_of(batch.input_file), batch.owner, PURPOSE) is None:
                     return None
+                await check_room(connection, batch.owner, 1, batch.owner_max)
+                if await connection.fetchval(_OPEN, batch.owner, OPEN) >= BATCHES_OPEN_MAX:
+                    raise TooManyBatches
                 await _insert(connection, batch)  # of two at once with one word, one waits here and makes none
                 known = await _made(connection, batch)
             assert known is not None, "made here or by the other one"

@@ -30,16 +30,33 @@ async def settle_keyring(database: Database, secrets: Secrets) -> str:
     """
     async with database.transaction("settle_keyring") as connection:
         await _adopt_first(connection, secrets)
-        await _check_values(connection, secrets)
-        primary = await primary_key_id(connection)
+        primary = await _checked(connection, secrets)
         assert primary is not None, "adopted above"
-        if primary not in secrets.key_ids():
-            raise KeyringMismatch(
-                f"the database is encrypted under the key {primary}, which is not in the keyring "
-                f"({', '.join(secrets.key_ids())}): put it back"
-            )
-        await _check_rows(connection, secrets)
         return primary
+
+
+async def check_keyring(database: Database, secrets: Secrets) -> str | None:
+    """Check the keyring like `settle_keyring`, changing nothing; None: the database has adopted no key yet.
+
+    Raises:
+        KeyringMismatch, StoreAway: as `settle_keyring`.
+    """
+    async with database.transaction("check_keyring") as connection:
+        return await _checked(connection, secrets)
+
+
+async def _checked(connection: asyncpg.Connection, secrets: Secrets) -> str | None:
+    await _check_values(connection, secrets)
+    primary = await primary_key_id(connection)
+    if primary is None:
+        return None
+    if primary not in secrets.key_ids():
+        raise KeyringMismatch(
+            f"the database is encrypted under the key {primary}, which is not in the keyring "
+            f"({', '.join(secrets.key_ids())}): put it back"
+        )
+    await _check_rows(connection, secrets)
+    return primary
 
 
 async def primary_key_id(connection: asyncpg.Connection) -> str | None:

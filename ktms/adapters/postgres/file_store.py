@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ktms.adapters.postgres.batch_rows import FILE, OPEN, file_of, uuid_of
+from ktms.adapters.postgres.batch_rows import FILE, OPEN, check_room, file_of, uuid_of
 from ktms.adapters.postgres.piece_writing import write_pieces
 from ktms.adapters.postgres.pool import Database
 from ktms.adapters.postgres.sealed_columns import file_piece_place
@@ -17,8 +17,8 @@ PIECES_TIMEOUT_S = 10.0
 """A megabyte on a busy disk."""
 
 _BEGIN = """
-insert into batch_file (id, owner, tenant, name, purpose, expires_at)
-values ($1, $2, $3, $4, $5, now() + $6 * interval '1 second')
+insert into batch_file (id, owner, tenant, name, purpose, expires_at, size_bytes)
+values ($1, $2, $3, $4, $5, now() + $6 * interval '1 second', $7)
 on conflict do nothing
 """
 
@@ -57,10 +57,10 @@ class PostgresFileStore:
 
     async def begin(self, file: NewFile) -> None:
         """Begin a file."""
-        async with self._database.session("begin_file") as connection:
-            await connection.execute(
-                _BEGIN, uuid_of(file.id), file.owner, file.tenant, file.name, PURPOSE, file.keep_s
-            )
+        about = (uuid_of(file.id), file.owner, file.tenant, file.name, PURPOSE, file.keep_s, file.size_max)
+        async with self._database.transaction("begin_file") as connection:
+            await check_room(connection, file.owner, file.size_max, file.owner_max)
+            await connection.execute(_BEGIN, *about)
 
     async def append(self, file: FileId, pieces: Sequence[Piece]) -> None:
         """Add pieces."""

@@ -31,6 +31,8 @@ from ktms.ports.key_admin import NameTaken, UnknownTenant
 BOOTSTRAP_ACTOR = Actor("bootstrap", Role.OWNER)
 """Who made the first owner: whoever could set the gateway's environment."""
 
+_OWNED = "select exists (select from admin_key where role = $1 and revoked_at is null)"
+
 
 class PostgresKeyAdmin:
     """Creates, lists and revokes keys (port: KeyAdmin)."""
@@ -117,6 +119,16 @@ class PostgresKeyAdmin:
             return None
         return AdminKey(KeyId(row["key_id"]), row["digest"], row["name"], row["role"], row["revoked"])
 
+    async def has_owner(self) -> bool:
+        """Whether anybody may administer everything.
+
+        Raises:
+            StoreAway: the database did not answer in time.
+        """
+        async with self._database.session("has_owner") as connection:
+            owned: bool = await connection.fetchval(_OWNED, Role.OWNER.value)
+            return owned
+
     async def bootstrap(self, token: str, *, role: Role = Role.OWNER) -> bool:
         """Store the first owner under `token` if there is no owner yet; False when there is one.
 
@@ -128,8 +140,7 @@ class PostgresKeyAdmin:
         if text is None or text.kind is not KeyKind.ADMIN:
             raise ValueError("the bootstrap key is not a complete admin key (ktms_adm_…)")
         async with self._changing("bootstrap") as connection:
-            owners = "select exists (select from admin_key where role = $1 and revoked_at is null)"
-            if await connection.fetchval(owners, Role.OWNER.value):
+            if await connection.fetchval(_OWNED, Role.OWNER.value):
                 return False
             await connection.execute(
                 "insert into admin_key (id, key_id, digest, name, role) values ($1, $2, $3, $4, $5)",

@@ -23,13 +23,15 @@ RESULT_TIMEOUT_S = 15.0
 """The largest answer is 64 MB; most are some kilobytes."""
 
 _READY = """
-select id, owner from batch
-where state in ('in_progress', 'finalizing') and exists (
-    select from batch_line as line
-    where line.batch_id = batch.id and line.state = 'waiting'
-        and (line.not_before <= now() or batch.state = 'finalizing')
-)
-order by id limit $1
+select id, owner from (
+    select id, owner, row_number() over (partition by owner order by id) as turn from batch
+    where state in ('in_progress', 'finalizing') and exists (
+        select from batch_line as line
+        where line.batch_id = batch.id and line.state = 'waiting'
+            and (line.not_before <= now() or batch.state = 'finalizing')
+    )
+) as ready
+order by turn, id limit $1
 """
 
 _CLAIM = """

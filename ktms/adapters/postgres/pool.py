@@ -136,6 +136,17 @@ class Database:
             await work.commit()
 
 
+@asynccontextmanager
+async def open_database(dsn: str, *, connections_max: int = CONNECTIONS_MAX) -> AsyncIterator[Database]:
+    """Open the pool, which connects only when asked, and close it in the same block."""
+    database = Database(dsn, connections_max=connections_max)
+    await database.open()
+    try:
+        yield database
+    finally:
+        await database.close()
+
+
 def speaks_of_server(error: BaseException) -> bool:
     """Whether an error tells about the server or the way to it, not about our statement."""
     if isinstance(error, asyncpg.PostgresError):

@@ -38,6 +38,9 @@ MONTHS_EVERY_S = 6 * 3600.0
 MONTHS_AGAIN_S = 60.0
 """After a failure: until then events of a new month lie in the rest, which costs nothing but a look."""
 
+_REFUSALS = (asyncpg.PostgresError, asyncpg.InterfaceError)
+"""What a session lets through: the database answers, and does not want what it was asked."""
+
 
 class PostgresUsageLedger:
     """Implements the ports Ledger and UsageReports."""
@@ -51,7 +54,7 @@ class PostgresUsageLedger:
         """Store a batch."""
         try:
             arguments = arguments_of(events)
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise LedgerAway("refused") from error
         try:
             await self._ensure_months()
@@ -59,20 +62,15 @@ class PostgresUsageLedger:
                 await connection.execute(INGEST, *arguments)
         except StoreAway as error:
             raise LedgerAway from error
-        except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        except _REFUSALS as error:
             self._telemetry.event("error", "usage_refused", kind=type(error).__name__, events=len(events))
             raise LedgerAway("refused") from error
 
     async def usage(self, query: UsageQuery) -> Sequence[UsageRow]:
         """Add up the days that the question is about."""
         filters = (query.tenant, query.key_id, query.model, query.vendor)
-        try:
-            async with self._database.session("usage_query", QUERY_TIMEOUT_S) as connection:
-                rows = await connection.fetch(
-                    usage_statement(query.by), _date(query.from_day), _date(query.until_day), *filters
-                )
-        except StoreAway as error:
-            raise LedgerAway from error
+        days = _date(query.from_day), _date(query.until_day)
+        rows = await self._rows("usage_query", QUERY_TIMEOUT_S, usage_statement(query.by), *days, *filters)
         if len(rows) > ROWS_MAX:
             raise UsageTooFine
         return [_row(row, query.by) for row in rows]
@@ -81,11 +79,7 @@ class PostgresUsageLedger:
         """Read today and this month of the accounts, by the database's clock."""
         names = [account.partition(":") for account in accounts]
         keys, tenants = ([name for kind, _, name in names if kind == wanted] for wanted in ("key", "tenant"))
-        try:
-            async with self._database.session("usage_spent", SPENT_TIMEOUT_S) as connection:
-                rows = await connection.fetch(SPENT, keys, tenants)
-        except StoreAway as error:
-            raise LedgerAway from error
+        rows = await self._rows("usage_spent", SPENT_TIMEOUT_S, SPENT, keys, tenants)
         today = rows[0]["day"].toordinal() - EPOCH_ORDINAL
         found = {row["account"]: (int(row["day_picos"]), int(row["month_picos"])) for row in rows}
         return [_spent(account, today, *found.get(account, (0, 0))) for account in accounts]
@@ -95,9 +89,23 @@ class PostgresUsageLedger:
         try:
             async with self._database.session("usage_answers", SPENT_TIMEOUT_S) as connection:
                 await connection.fetchval("select 1 from ledger.usage_day limit 1")
-        except StoreAway:
+        except (StoreAway, *_REFUSALS):
             return False
         return True
+
+    async def _rows(
+        self, operation: str, timeout_s: float, statement: str, *arguments: object
+    ) -> list[asyncpg.Record]:
+        """Ask the database; what it refuses, for want of a right to read, is told as an outage: calls go on."""
+        try:
+            async with self._database.session(operation, timeout_s) as connection:
+                rows: list[asyncpg.Record] = await connection.fetch(statement, *arguments)
+        except StoreAway as error:
+            raise LedgerAway from error
+        except _REFUSALS as error:
+            self._telemetry.event("error", f"{operation}_refused", kind=type(error).__name__)
+            raise LedgerAway("refused") from error
+        return rows
 
     async def _ensure_months(self) -> None:
         """Make the months to come; a failure is told, tried again in a while, and holds up no events."""
@@ -109,7 +117,7 @@ class PostgresUsageLedger:
             async with self._database.transaction("usage_months", SEND_TIMEOUT_S / 2) as connection:
                 await connection.execute("set local lock_timeout = '1s'")
                 await connection.execute("select ledger.ensure_months()")
-        except (StoreAway, asyncpg.PostgresError, asyncpg.InterfaceError):
+        except (StoreAway, *_REFUSALS):
             self._months_due_at = now + MONTHS_AGAIN_S
             self._telemetry.event("warning", "usage_months_not_made")
 

@@ -3,7 +3,10 @@
 from redis.exceptions import ResponseError
 
 from ktms.adapters.redis.link import RedisLink
+from ktms.adapters.redis.memory_info import read_info
 from ktms.ports.lease_store import LeaseStoreAway
+
+MICROS_PER_S = 1_000_000
 
 
 async def unfit(link: RedisLink) -> str | None:
@@ -19,11 +22,21 @@ async def unfit(link: RedisLink) -> str | None:
     if refusal is not None:
         return f"Redis refuses Lua scripts, which leases need: {refusal}"
     text, _ = await _asked(link, "INFO", "memory")
-    settings = dict(line.split(":", 1) for line in text.split("\r\n") if ":" in line)
+    settings = read_info(text)
     policy = settings.get("maxmemory_policy", "")
     if policy.startswith("allkeys") and settings.get("maxmemory", "0") != "0":
         return f"Redis evicts leases when its memory is full: set maxmemory-policy to noeviction, it is {policy}"
     return None
+
+
+async def clock_s(link: RedisLink) -> float:
+    """Read the server's clock, by which leases end and budgets have their days; seconds since 1970.
+
+    Raises:
+        LeaseStoreAway: it does not answer.
+    """
+    seconds, micros = await link.ask(("TIME",))
+    return int(seconds) + int(micros) / MICROS_PER_S
 
 
 async def _asked(link: RedisLink, *words: str | int) -> tuple[str, str | None]:

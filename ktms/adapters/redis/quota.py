@@ -96,15 +96,17 @@ class RedisQuotaStore:
     async def beat(self) -> None:
         """Say that this replica lives, declare what was lost, give back what nobody here knows.
 
-        Where nothing was ever reserved, Redis is not asked.
+        Where nothing was ever reserved, Redis is not asked. Lost is what Redis says to have less of than is known
+        here: whoever was told of a loss may not have heard it.
         """
         if not self._used:
             return
         unknown = tuple(call for call in self._strange if not self._known(call))
-        words: Words = (2, BEATS, self._held_key, self._holder, self._ttl_us, len(self._held), *unknown)
-        ((lived, *calls),) = await self._ask_all([(words, self._link.scripts.beat)])
+        known = len(self._held)
+        words: Words = (2, BEATS, self._held_key, self._holder, self._ttl_us, known, *unknown)
+        ((reserved, *calls),) = await self._ask_all([(words, self._link.scripts.beat)])
         self._strange = tuple(call for one in calls if not self._known(call := one.decode()))
-        if self._lost or not lived:
+        if self._lost or reserved < known:
             await self._ask_all(self._declared(self._held.values()))
             self._lost = False
 

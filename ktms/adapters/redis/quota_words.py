@@ -36,7 +36,9 @@ def pack_counters(counters: Counters) -> bytes:
 
 
 def unpack_counters(packed: bytes) -> Counters:
-    """Read what is counted of an account."""
+    """Read what is counted of an account; what is none has nothing."""
+    if len(packed) != _COUNTERS.size:
+        return Counters()
     its = [int(number) for number in _COUNTERS.unpack(packed)]
     return Counters(its[0], its[1], its[2], its[3], bool(its[4]), *its[5:])
 

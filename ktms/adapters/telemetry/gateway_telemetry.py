@@ -5,10 +5,14 @@ stop settle first, so nothing is missing from either; a SIGKILL loses at most on
 """
 
 import asyncio
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ktms.adapters.telemetry.access_line import LogFormat, access_format, level_of
 from ktms.adapters.telemetry.exposition import registry_of, text_of
+from ktms.adapters.telemetry.library_logs import LibraryLogs
 from ktms.adapters.telemetry.line_writer import LineWriter
 from ktms.adapters.telemetry.structured import LEVELS, event_log
 from ktms.adapters.telemetry.tally import Tally
@@ -105,3 +109,16 @@ class GatewayTelemetry:
         """Settle and write everything out, waiting at most a second; False when lines were left behind."""
         self.settle()
         return self._writer.close(STOP_WAIT_S)
+
+
+@contextmanager
+def open_telemetry(clock: Clock, settings: LogSettings, *, version: str) -> Iterator[GatewayTelemetry]:
+    """Log and count while the block runs, what libraries say included."""
+    telemetry = GatewayTelemetry(clock, settings, version=version)
+    libraries = LibraryLogs(telemetry)
+    logging.getLogger().addHandler(libraries)
+    try:
+        yield telemetry
+    finally:
+        logging.getLogger().removeHandler(libraries)
+        telemetry.stop()

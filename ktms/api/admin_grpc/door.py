@@ -98,13 +98,15 @@ def _status(error: Exception) -> Refused:
             return next(fixed, Refused(grpc.StatusCode.INTERNAL, "internal error"))
 
 
+NO_TENANT = "this tenant does not exist: declare it under tenants in gateway.yaml, and ktms apply -f gateway.yaml"
+
 _FIXED: tuple[tuple[type[Exception], grpc.StatusCode, str], ...] = (
     (LedgerAway, grpc.StatusCode.UNAVAILABLE, "the ledger does not answer"),
     (StoreAway, grpc.StatusCode.UNAVAILABLE, "the database is away; nothing was changed"),
     (DecodeError, grpc.StatusCode.INVALID_ARGUMENT, "the request is no message of this method"),
     (NameTaken, grpc.StatusCode.ALREADY_EXISTS, "a live client key has this name"),
     (NodeKeyTaken, grpc.StatusCode.ALREADY_EXISTS, "this node has a live key: revoke it first"),
-    (UnknownTenant, grpc.StatusCode.NOT_FOUND, "this tenant does not exist"),
+    (UnknownTenant, grpc.StatusCode.NOT_FOUND, NO_TENANT),
     (TimeoutError, grpc.StatusCode.DEADLINE_EXCEEDED, "not done in time; it may or may not have taken effect"),
 )
 

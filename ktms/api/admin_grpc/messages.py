@@ -102,6 +102,7 @@ def key_message(key: ClientKey) -> admin_pb2.ClientKey:
         interactive=key.interactive,
         limits=_limits_message(key.limits),
         cache_ttl_s=key.cache_ttl_s,
+        dollars_closed=key.dollars_closed,
         revoked=key.revoked,
     )
     if key.placement is not None:

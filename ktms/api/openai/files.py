@@ -14,7 +14,7 @@ from ktms.api.wire import Reply, head_of, is_http10
 from ktms.dialects.openai_chat.batch_objects import deleted_body, file_body, files_body
 from ktms.domain.batch.names import FileId, read_file_id
 from ktms.domain.errors import CallFailed, ErrorCode, problem
-from ktms.engine.batch_shelf import ClientShelf, FileContent
+from ktms.engine.batch_shelf import ClientShelf, ComingFile, FileContent
 from ktms.ports.file_index import FilePage
 
 ROUTE = "/files"
@@ -61,7 +61,9 @@ class FilesDoor:
             upload = Upload(pieces, reader, self._max_bytes)
             await upload.begin()
             async with aclosing(upload.content()) as content:
-                stored = await self._shelf.upload(asked.key, upload.name, upload.keep_s, content)
+                size_max = self._max_bytes if length is None else min(length, self._max_bytes)
+                coming = ComingFile(upload.name, upload.keep_s, size_max)
+                stored = await self._shelf.upload(asked.key, coming, content)
         return self._serving.answer(asked, file_body(stored))
 
     async def _list(self, asked: Asked) -> Reply:

@@ -4,8 +4,9 @@ Strict on purpose: what is not a form as clients write it is refused. Not here: 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from urllib.parse import unquote_to_bytes
 
 HEAD_BYTES_MAX = 8 * 1024
 """The headers of one part: a name, a file name, a type."""
@@ -17,10 +18,10 @@ BOUNDARY_MAX = 70
 """RFC 2046, 5.1.1."""
 
 _BOUNDARY = re.compile(r'multipart/form-data\s*;(?:.*;)?\s*boundary=(?:"([^"]+)"|([^\s;"]+))', re.IGNORECASE)
-_QUOTED = rb'"((?:[^"\\\r\n]|\\.)*)"'
 _DISPOSITION = re.compile(rb"content-disposition:[ \t]*form-data[ \t]*(;.*)", re.IGNORECASE)
-_NAME = re.compile(rb";[ \t]*name=" + _QUOTED, re.IGNORECASE)
-_FILE_NAME = re.compile(rb";[ \t]*filename=" + _QUOTED, re.IGNORECASE)
+_PARAMETER = re.compile(rb';[ \t]*+([a-z*-]+)=(?:"((?:[^"\\\r\n]|\\.)*+)"|([^\s";]++))[ \t]*+', re.IGNORECASE)
+"""One parameter. .NET quotes only what has to be, and names the file twice (RFC 7578 forbids the second)."""
+
 _ESCAPED = re.compile(rb"\\(.)")
 
 
@@ -138,12 +139,30 @@ def _begins(head: bytes) -> PartBegins:
         raise BadForm("The form is not as its boundary says.")
     for line in head.split(b"\r\n"):
         match = _DISPOSITION.fullmatch(line)
-        name = None if match is None else _NAME.search(match[1])
-        if match is not None and name is not None:
-            file_name = _FILE_NAME.search(match[1])
-            return PartBegins(_text(name[1]), None if file_name is None else _text(file_name[1]))
+        parameters = {} if match is None else _parameters(match[1])
+        if b"name" in parameters:
+            return PartBegins(_text(parameters[b"name"]), _file_name(parameters))
     raise BadForm("A part of the form has no name.")
 
 
-def _text(quoted: bytes) -> str:
-    return _ESCAPED.sub(rb"\1", quoted).decode("utf-8", "replace")
+def _parameters(text: bytes) -> dict[bytes, bytes]:
+    """Read parameters as far as they are such; of several of one name the first counts."""
+    found: dict[bytes, bytes] = {}
+    at = 0
+    while (match := _PARAMETER.match(text, at)) is not None:
+        name, quoted, plain = match.groups()
+        found.setdefault(name.lower(), plain if quoted is None else _ESCAPED.sub(rb"\1", quoted))
+        at = match.end()
+    return found
+
+
+def _file_name(parameters: Mapping[bytes, bytes]) -> str | None:
+    """Give the name of the file; None: the part is a field."""
+    if b"filename" in parameters:
+        return _text(parameters[b"filename"])
+    extended = parameters.get(b"filename*")
+    return None if extended is None else _text(unquote_to_bytes(extended.rpartition(b"'")[2]))
+
+
+def _text(value: bytes) -> str:
+    return value.decode("utf-8", "replace")

@@ -21,6 +21,9 @@ from ktms.ports.telemetry import CallRecord, Telemetry
 QUERY_CHARS_MAX = 1024
 """A few names and numbers."""
 
+PARAM_CHARS_MAX = 64
+"""Names of parameters are short words; more of a wrong one helps nobody."""
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -33,9 +36,18 @@ class Asked:
     tail: str
 
     def query(self) -> dict[str, str]:
-        """Give the parameters; of several of one name the last counts."""
+        """Give the parameters; of several of one name the last counts.
+
+        Raises:
+            CallFailed: one holds what no text of ours holds.
+        """
         text = self.request.raw_path.partition("?")[2][:QUERY_CHARS_MAX]
-        return {name: values[-1] for name, values in parse_qs(text).items()}
+        found = {name: values[-1] for name, values in parse_qs(text).items()}
+        for name, value in found.items():
+            if not value.isprintable():
+                message = "A parameter is not printable text"
+                raise CallFailed(problem(ErrorCode.INVALID_REQUEST, message, param=name[:PARAM_CHARS_MAX]))
+        return found
 
     def limit(self, usual: int, most: int) -> int:
         """Give how many entries a list may have.
@@ -44,7 +56,7 @@ class Asked:
             CallFailed: it is no number from 1 to `most`.
         """
         text = self.query().get("limit", str(usual))
-        if not text.isdigit() or len(text) > len(str(most)) or not 1 <= int(text) <= most:
+        if not (text.isascii() and text.isdigit()) or len(text) > len(str(most)) or not 1 <= int(text) <= most:
             message = f"`limit` must be a whole number from 1 to {most}"
             raise CallFailed(problem(ErrorCode.INVALID_REQUEST, message, param="limit"))
         return int(text)

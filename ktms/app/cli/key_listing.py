@@ -34,6 +34,7 @@ def key_facts(key: admin_pb2.ClientKey) -> dict[str, object]:
                 _dollars(limits.usd_per_month_micros) if limits.HasField("usd_per_month_micros") else None
             ),
         },
+        "dollars_closed": key.dollars_closed,
         "cache_ttl_s": key.cache_ttl_s or None,
         "expires_at": write_moment(expires_at) if key.HasField("expires_at") else None,
         "revoked": key.revoked,
@@ -42,6 +43,12 @@ def key_facts(key: admin_pb2.ClientKey) -> dict[str, object]:
 
 def _dollars(micros: int) -> str:
     return str(write_dollars(micros))
+
+
+def _limited(limits: dict[str, object], *, closed: bool) -> str:
+    """Say what is limited; `closed` where it matters: among limits of dollars."""
+    words = [f"{name}={value}" for name, value in limits.items() if value is not None]
+    return " ".join([*words, "closed"] if closed else words) or "none"
 
 
 def key_row(plain: dict[str, object]) -> list[str]:
@@ -54,7 +61,7 @@ def key_row(plain: dict[str, object]) -> list[str]:
         str(plain["name"]),
         str(plain["tenant"]),
         ", ".join(models) if isinstance(models, list) else "all",
-        " ".join(f"{name}={value}" for name, value in limits.items() if value is not None) or "none",
+        _limited(limits, closed=plain["dollars_closed"] is True),
         str(plain["expires_at"] or "never"),
         "revoked" if plain["revoked"] else "live",
     ]

@@ -13,8 +13,9 @@ from ktms.app.cli.key_listing import COLUMNS, key_facts, key_row
 from ktms.app.cli.screen import put_json, put_raw, put_table, say
 from ktms.config.moment import MomentInvalid, read_moment
 from ktms.config.money import DollarsInvalid, read_micros
-from ktms.domain.access.limits import Limits
+from ktms.domain.access.limits import LIMIT_MAX, Limits
 from ktms.domain.catalogue import DEFAULT_TENANT, ClientKeySpec, DollarLimitMode
+from ktms.domain.catalogue_entries import CACHE_TTL_MAX_S
 from ktms.domain.placement import Placement
 
 
@@ -28,7 +29,8 @@ class Dollars(click.ParamType[int]):
         try:
             return read_micros(Decimal(str(value)))
         except (InvalidOperation, DollarsInvalid) as error:
-            self.fail(str(error) if isinstance(error, DollarsInvalid) else "expected dollars", param, ctx)
+            no_number = "expected dollars, such as 20 or 0.50"
+            self.fail(str(error) if isinstance(error, DollarsInvalid) else no_number, param, ctx)
 
 
 class Moment(click.ParamType[float]):
@@ -65,19 +67,25 @@ class Wishes(TypedDict):
     expires: float | None
 
 
+AMOUNT = click.IntRange(0, LIMIT_MAX)
 PLACEMENTS = click.Choice([each.value for each in Placement])
 
 
-@click.group(epilog=example("ktms admin keys create app-1 --model auto"))
+@click.group(epilog=example("ktms admin keys create app-1 --usd-per-month 50"))
 def keys() -> None:
-    """Make, list and revoke client keys."""
+    """Make, list and revoke client keys; `ktms apply` changes their limits.
+
+    What they have spent: ktms admin usage --by key.
+    """
 
 
 @keys.command(
     short_help="Make a client key; its token is printed this once.",
     epilog=example(
-        "# a key for one team's app, for one chain",
-        "ktms admin keys create app-1 --tenant team-a --model auto > app-1.key",
+        "# a key with a budget",
+        "ktms admin keys create app-1 --usd-per-month 50 --rpm 60 > app-1.key",
+        "# for one team's app, for one chain; both are declared in gateway.yaml",
+        "ktms admin keys create app-2 --tenant team-a --model auto > app-2.key",
     ),
 )
 @click.argument("name")
@@ -91,11 +99,11 @@ def keys() -> None:
 @click.option("--placement-lock", is_flag=True, help="Refuse calls that name another placement.")
 @click.option("--tier", help="Tier of calls that name none.")
 @click.option("--interactive", is_flag=True, help="A person waits: hardly queue.")
-@click.option("--rpm", type=click.IntRange(min=0), help="Requests per minute.")
-@click.option("--tpm", type=click.IntRange(min=0), help="Tokens per minute.")
-@click.option("--concurrent", type=click.IntRange(min=0), help="Requests at once.")
-@click.option("--usd-per-day", type=Dollars(), help="Dollars per day.")
-@click.option("--usd-per-month", type=Dollars(), help="Dollars per month.")
+@click.option("--rpm", type=AMOUNT, help="Requests per minute.")
+@click.option("--tpm", type=AMOUNT, help="Tokens per minute.")
+@click.option("--concurrent", type=AMOUNT, help="Requests at once.")
+@click.option("--usd-per-day", type=Dollars(), help="Dollars per day (UTC).")
+@click.option("--usd-per-month", type=Dollars(), help="Dollars per month (UTC).")
 @click.option(
     "--dollar-limit-mode",
     type=click.Choice([each.value for each in DollarLimitMode]),
@@ -103,7 +111,7 @@ def keys() -> None:
 )
 @click.option(
     "--cache-ttl",
-    type=click.IntRange(min=0),
+    type=click.IntRange(0, CACHE_TTL_MAX_S),
     default=0,
     metavar="SECONDS",
     help="Keep answers to its calls and give them to exact repeats; default as each model says.",

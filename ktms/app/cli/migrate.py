@@ -12,6 +12,7 @@ from ktms.adapters.postgres.migration_files import (
     read_migrations,
     shipped_folder,
 )
+from ktms.adapters.postgres.server_facts import why_away
 from ktms.adapters.system.entropy import SystemEntropy
 from ktms.app.cli.example import example
 from ktms.app.cli.failed import CommandFailed
@@ -60,9 +61,7 @@ async def _names(url: Secret, *, check: bool) -> tuple[str, ...]:
             [name for each in (catalogue, ledger) for name in await (each.check() if check else each.run())]
         )
     except StoreAway as error:
-        raise CommandFailed(
-            "the database does not answer: is it running, and is KTMS_DATABASE_URL right?"
-        ) from error
+        raise CommandFailed(f"the database does not answer: {why_away(error)}") from error
     except (MigrationRefused, MigrationFilesBroken) as error:
         raise CommandFailed(str(error)) from error
 

@@ -51,6 +51,12 @@ def _ledger() -> click.Command:
     return ledger
 
 
+def _doctor() -> click.Command:
+    from ktms.app.cli.doctor import doctor  # noqa: PLC0415 - see the head of this file
+
+    return doctor
+
+
 def _apply() -> click.Command:
     from ktms.app.cli.apply import apply  # noqa: PLC0415 - see the head of this file
 
@@ -92,6 +98,7 @@ COMMANDS = {
     "serve": Entry("Run a gateway in production, as the environment says.", "server", _serve),
     "ledger": Entry("Run the accounting service, where it is a process of its own.", "server", _ledger),
     "migrate": Entry("Bring the database's schema to what this release needs.", "server", _migrate),
+    "doctor": Entry("Look whether a gateway would work here, and what is risky.", "server", _doctor),
     "apply": Entry("Make a gateway what a file declares.", "server", _apply),
     "export": Entry("Print the stored configuration as YAML.", "server", _export),
     "admin": Entry("Administer a running gateway.", "server", _admin),

@@ -71,11 +71,14 @@ def usage(
     Days are UTC. Saved is what answers of own machines and from the cache would have cost at the first cloud
     target of their model, less what they cost.
     """
+    if as_csv and as_json:
+        raise click.UsageError("--csv or --json, not both")
     today = int(SystemClock().wall() // DAY_S)
     from_day = day_number(since, today=today)
     until_day = today + 1 if until is None else day_number(until, today=today)
     if from_day >= until_day:
-        raise CommandFailed(f"no day lies between {day_text(from_day)} and {day_text(until_day)}")
+        ends = "--until is the first day that is not shown"
+        raise CommandFailed(f"no day lies between {day_text(from_day)} and {day_text(until_day)}: {ends}")
     names = _key_names(admin) if only["key"] is not None or Dimension.KEY in by else {}
     rows = admin.usage(
         admin_pb2.GetUsageRequest(
@@ -89,9 +92,9 @@ def usage(
         )
     )
     if as_csv:
-        put_raw(usage_csv(rows, by))
+        put_raw(usage_csv(rows, by, names))
     elif as_json:
-        put_json([usage_facts(row, by) for row in rows])
+        put_json([usage_facts(row, by, names) for row in rows])
     elif not rows:
         say(f"No usage from {day_text(from_day)} to {day_text(until_day - 1)} that fits.")
     else:

@@ -14,6 +14,9 @@ from ktms.domain.access.usage_report import Dimension
 PICO_DIGITS = 12
 SHOWN_DIGITS = 6
 
+KEY_NAME = "key_name"
+"""Column beside the id of a key for those who read; empty where there is no key of it any more."""
+
 SUMS = ("attempts", "failed", "prompt_tokens", "cached_tokens", "completion_tokens", "cost_usd", "saved_usd")
 """Columns of the table; programs get all."""
 
@@ -31,9 +34,15 @@ ALL_SUMS = (
 )
 
 
-def usage_facts(row: admin_pb2.UsageRow, by: Sequence[Dimension]) -> dict[str, object]:
-    """Give what is told of a row, by the names of its columns."""
-    facts: dict[str, object] = dict(zip((dimension.value for dimension in by), row.group, strict=True))
+def usage_facts(
+    row: admin_pb2.UsageRow, by: Sequence[Dimension], key_names: Mapping[str, str]
+) -> dict[str, object]:
+    """Give what is told of a row, by the names of its columns. `key_names` are those of keys by their ids."""
+    facts: dict[str, object] = {}
+    for dimension, value in zip(by, row.group, strict=True):
+        facts[dimension.value] = value
+        if dimension is Dimension.KEY:
+            facts[KEY_NAME] = key_names.get(value, "")
     for name in ALL_SUMS:
         if name.endswith("_usd"):
             facts[name] = exact_dollars(int(getattr(row, name.removesuffix("usd") + "picos")))
@@ -42,12 +51,13 @@ def usage_facts(row: admin_pb2.UsageRow, by: Sequence[Dimension]) -> dict[str, o
     return facts
 
 
-def usage_csv(rows: Sequence[admin_pb2.UsageRow], by: Sequence[Dimension]) -> str:
+def usage_csv(rows: Sequence[admin_pb2.UsageRow], by: Sequence[Dimension], key_names: Mapping[str, str]) -> str:
     """Write all rows as CSV, with a head line and without totals."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, [*(dimension.value for dimension in by), *ALL_SUMS], lineterminator="\n")
+    groups = [name for each in by for name in ((each.value, KEY_NAME) if each is Dimension.KEY else (each.value,))]
+    writer = csv.DictWriter(text, [*groups, *ALL_SUMS], lineterminator="\n")
     writer.writeheader()
-    writer.writerows(usage_facts(row, by) for row in rows)
+    writer.writerows(usage_facts(row, by, key_names) for row in rows)
     return text.getvalue()
 
 
@@ -55,8 +65,8 @@ def usage_table(
     rows: Sequence[admin_pb2.UsageRow], by: Sequence[Dimension], key_names: Mapping[str, str]
 ) -> list[list[str]]:
     """Give the cells of the table, the totals last. `key_names` are those of keys by their ids."""
-    facts = [usage_facts(row, by) for row in rows]
-    shown = [[*_group(each, by, key_names), *(_cell(each[name]) for name in SUMS)] for each in facts]
+    facts = [usage_facts(row, by, key_names) for row in rows]
+    shown = [[*_group(each, by), *(_cell(each[name]) for name in SUMS)] for each in facts]
     if not by:
         return shown
     totals = [_cell(_sum([each[name] for each in facts])) for name in SUMS]
@@ -69,11 +79,12 @@ def exact_dollars(picos: int) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _group(facts: Mapping[str, object], by: Sequence[Dimension], key_names: Mapping[str, str]) -> list[str]:
-    cells = [str(facts[dimension.value]) or "-" for dimension in by]
+def _group(facts: Mapping[str, object], by: Sequence[Dimension]) -> list[str]:
     return [
-        f"{cell} {key_names[cell]}" if dimension is Dimension.KEY and cell in key_names else cell
-        for dimension, cell in zip(by, cells, strict=True)
+        f"{facts[dimension.value]} {facts[KEY_NAME]}".strip() or "-"
+        if dimension is Dimension.KEY
+        else str(facts[dimension.value]) or "-"
+        for dimension in by
     ]
 
 

@@ -33,13 +33,14 @@ def read_batch_request(body: bytes) -> BatchRequest:
         BadRequest: not one JSON object, a member that nobody knows, or a wrong one.
     """
     try:
-        values = {name: decoded(_anything, body[span.start : span.end]) for name, span in top_level(body).items()}
+        members = {name: body[span.start : span.end] for name, span in top_level(body).items()}
     except (BadJson, RecursionError) as error:
         message = error.message if isinstance(error, BadJson) else "the body is nested too deeply"
         raise BadRequest(message) from error
-    for name in values:
+    for name in members:
         if name not in _KNOWN:
             raise BadRequest("a batch has no such field", name[:METADATA_NAME_MAX])
+    values = {name: _value(name, raw) for name, raw in members.items()}
     named, asked, window = (values.get(name) for name in ("input_file_id", "endpoint", "completion_window"))
     if not isinstance(named, str):
         raise BadRequest("`input_file_id` must be the id of a file", "input_file_id")
@@ -49,6 +50,13 @@ def read_batch_request(body: bytes) -> BatchRequest:
     if window != WINDOW:
         raise BadRequest(f'`completion_window` must be "{WINDOW}"', "completion_window")
     return BatchRequest(read_file_id(named), route, _metadata(values.get("metadata")))
+
+
+def _value(name: str, raw: bytes) -> object:
+    try:
+        return decoded(_anything, raw)
+    except msgspec.ValidationError as error:  # a number that no float holds
+        raise BadRequest(f"`{name}` is out of range", name) from error
 
 
 def _metadata(value: object) -> Mapping[str, str]:

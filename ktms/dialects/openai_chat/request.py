@@ -9,7 +9,13 @@ all else keeps its bytes (P30, P40).
 import msgspec
 
 from ktms.dialects.json import BadJson, Span, as_json, decoded, splice, top_level
-from ktms.dialects.openai_chat.prompt_size import NO_PROMPT, PromptSize, size_of_input, size_of_messages
+from ktms.dialects.openai_chat.prompt_size import (
+    NO_PROMPT,
+    PromptSize,
+    size_of_input,
+    size_of_messages,
+    value_bytes,
+)
 from ktms.domain.call import NO_CHOICES, CallFacts, Choices, Route
 from ktms.domain.placement import placement_named
 
@@ -30,6 +36,9 @@ MAX_MODEL_CHARS = 512
 _MAX_DIGITS = 12  # int() is quadratic
 _string = msgspec.json.Decoder(str).decode
 _OURS = frozenset({"ktms"})
+_READ_TOO = frozenset(
+    {"tools", "functions", "response_format", "prediction", "suffix", "documents", "chat_template_kwargs"}
+)
 _CHOICES = ("placement", "tier", "interactive", "cache")
 
 
@@ -108,15 +117,17 @@ def read_request(body: bytes, route: Route) -> RequestBody:
     streamed = route is not Route.EMBEDDINGS and bool(fields.flag("stream"))
     asked, usage_edit = _usage(fields) if streamed else (False, None)
     size = _size(fields, route)
+    answers = 1 if route is Route.EMBEDDINGS else fields.integer("n", 1, MAX_ANSWERS) or 1
     facts = CallFacts(
         fields.model(),
         streamed,
         asked,
         _max_tokens(fields, route),
-        1 if route is Route.EMBEDDINGS else fields.integer("n", 1, MAX_ANSWERS) or 1,
-        size.text_bytes,
+        answers,
+        size.text_bytes + _beside(fields),
         size.images,
         _choices(fields),
+        _written(fields, route, answers, size),
     )
     return RequestBody(body, spans, facts, size.longest_bytes, usage_edit)
 
@@ -233,6 +244,23 @@ def _size(fields: _Fields, route: Route) -> PromptSize:
         return NO_PROMPT if raw is None else size_of_messages(raw)
     raw = fields.raw("prompt" if route is Route.COMPLETIONS else "input")
     return NO_PROMPT if raw is None else size_of_input(raw)
+
+
+def _beside(fields: _Fields) -> int:
+    """Count what the model reads beside the prompt: whoever hides a book among the tools is to pay for it."""
+    if _READ_TOO.isdisjoint(fields.spans):
+        return 0
+    return sum(
+        value_bytes(fields.body[span.start : span.end]) for name, span in fields.spans.items() if name in _READ_TOO
+    )
+
+
+def _written(fields: _Fields, route: Route, answers: int, size: PromptSize) -> int:
+    """Say how many answers the vendor writes and charges: several for each prompt where it keeps the best ones."""
+    if route is not Route.COMPLETIONS:
+        return answers
+    best_of = fields.integer("best_of", 1, MAX_ANSWERS) or 1
+    return max(answers, best_of) * max(size.prompts, 1)
 
 
 def _choices(fields: _Fields) -> Choices:

@@ -2,6 +2,12 @@
 
 from dataclasses import dataclass
 
+LIMIT_MAX = 1_000_000_000
+"""Of requests, tokens and dollars: only typing errors lie above, and all counters stay exact below."""
+
+DOLLARS_MAX_MICROS = LIMIT_MAX * 1_000_000
+"""The same in micro-dollars, as limits of dollars are kept."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:

@@ -20,7 +20,7 @@ FAILED = frozenset({AttemptStatus.FAILED, AttemptStatus.INTERRUPTED})
 
 
 def day_of(event: UsageEvent) -> int:
-    """Give the day on which an attempt was settled, which is when a budget is charged for it."""
+    """Give the day on which an attempt was settled; a budget is charged for the day on which it was reserved."""
     return int((event.started_at + event.duration_s) // DAY_S)
 
 

@@ -23,6 +23,12 @@ WINDOW_S = 24 * 3600.0
 KEEP_S = 30 * 24 * 3600.0
 """How long files and batches are kept, unless an operator says otherwise: content must not lie about for good."""
 
+FILES_MAX_BYTES = 20_000 * 1024 * 1024
+"""What the files of one key may have together, results included: an upload costs its sender nothing."""
+
+BATCHES_OPEN_MAX = 100
+"""Batches of one key that have not ended: five million lines, and each is a row whatever stands in it."""
+
 METADATA_MAX = 16
 METADATA_NAME_MAX = 64
 METADATA_VALUE_MAX = 512
@@ -37,13 +43,15 @@ RESULT_PURPOSE = "batch_output"
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """A file that is about to come; `expires_at` is when it is deleted."""
+    """A file that is about to come. `size_max`: no larger than that; `owner_max`: all of its owner's together."""
 
     id: FileId
     owner: KeyId
     tenant: TenantName
     name: str
     keep_s: float
+    size_max: int = 0
+    owner_max: int = FILES_MAX_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +77,10 @@ class Once:
 
 @dataclass(frozen=True, slots=True)
 class NewBatch:
-    """A batch that a client wants; its owner is the key that makes it. The two result files are empty as yet."""
+    """A batch that a client wants; its owner is the key that makes it. The two result files are empty as yet.
+
+    `owner_max`: what the files of its owner may have together, for results to have room.
+    """
 
     id: BatchId
     owner: KeyId
@@ -82,6 +93,7 @@ class NewBatch:
     window_s: float = WINDOW_S
     keep_s: float = KEEP_S
     once: Once | None = None
+    owner_max: int = FILES_MAX_BYTES
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,9 @@ FAILED_PAUSE_S = 30.0
 REST_S = 5.0
 """Before a line is run again that nobody could take and nobody said when."""
 
+REST_MIN_S = 0.1
+"""Whoever says that there is nothing to wait for is asked ten times a second at most."""
+
 REST_MAX_S = 300.0
 """Limits are raised and machines join: whoever waits longer asks now and then all the same."""
 
@@ -104,7 +107,7 @@ def after_failure(cause: Problem, failures: int) -> Again | None:
     limited = cause.code in (ErrorCode.RATE_LIMIT_EXCEEDED, ErrorCode.BUDGET_EXCEEDED)
     if limited and cause.retry_after_s is None and cause.status is None:
         return None
-    pause_s = min(max(REST_S if cause.retry_after_s is None else cause.retry_after_s, 0.1), REST_MAX_S)
+    pause_s = min(max(REST_S if cause.retry_after_s is None else cause.retry_after_s, REST_MIN_S), REST_MAX_S)
     if cause.code in _OF_THE_KEY or cause.status == _TOO_MANY:
         return Again(pause_s, whole=True)
     if cause.code in _OF_THE_LINE:

@@ -31,8 +31,8 @@ class SimFileStore:
         self._stored = MemoryFileStore(line.server.shelf)
 
     async def begin(self, file: NewFile) -> None:
-        """Begin a file."""
-        await self._line.ask("begin_file", lambda: self._stored.begin(file), _done)
+        """Begin a file; that there is no room is an answer, given at the database."""
+        await self._line.ask("begin_file", lambda: self._stored.begin(file), _done, early=False)
 
     async def append(self, file: FileId, pieces: Sequence[Piece]) -> None:
         """Add pieces."""

@@ -110,12 +110,11 @@ def beat(data: Keyspace, keys: list[bytes], arguments: list[bytes]) -> Answer:
     now_us = wall_us(data)
     beats, held = keys
     holder, ttl_us, known, *strange = arguments
-    lived = _lives(data, beats, holder, now_us)
     data.hashes.put(beats, holder, b"%d" % (now_us + int(ttl_us)))
     for call in strange:
         _give_back(data, held, call, now_us)
     there = [call for call, _ in data.hashes.items(held)]
-    return [int(lived), *(there[:NAMES_MAX] if len(there) > int(known) else [])]
+    return [len(there), *(there[:NAMES_MAX] if len(there) > int(known) else [])]
 
 
 def declare(data: Keyspace, keys: list[bytes], arguments: list[bytes]) -> Answer:

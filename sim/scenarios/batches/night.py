@@ -28,7 +28,7 @@ def _draft(seed: Seed) -> Draft:
     )
     calls = [
         CallDraft(
-            at_s=round(MORNING_S + chance.uniform(0.0, 25.0), 3),
+            at_s=round(MORNING_S + chance.uniform(0.0, 8.0), 3),
             key="person" if chance.happens(0.5) else "app",
             gateway=chance.between(0, replicas - 1),
             tokens=chance.between(20, 60),

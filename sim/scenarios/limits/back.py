@@ -6,7 +6,7 @@ from sim.draft import CallDraft, Draft, LimitsDraft
 from sim.faults.plan import Fault
 from sim.journal.fact import Fact
 from sim.journal.journal import Journal
-from sim.scenarios.limits.reading import STORE, Quotas, refused
+from sim.scenarios.limits.reading import STORE, Quotas, answered, refused
 from sim.scenarios.limits.worlds import ANSWER_MAX, COST_MAX, House, at, call_of, calls_in, draw_level, world_of
 from sim.scenarios.scenario import Scenario
 from sim.seed import Chance, Seed
@@ -103,6 +103,42 @@ def _is_read_first(quotas: Quotas, moment: float, spent: float) -> bool:
     return False
 
 
+RPM = 4
+
+
+def _untold(seed: Seed) -> Draft:
+    """The store forgets a budget while the ledger hangs: more calls come than their rate allows."""
+    chance = seed.chance("draft")
+    replicas = chance.between(1, 2)
+    hung = Fault("ledger_hung", "", at(chance, 10.0, 12.0), at(chance, 24.0, 30.0))
+    empty = Fault("redis_empty", "", hung.at_s + at(chance, 0.5, 2.0))
+    inside = (empty.at_s + 6.0, hung.ends_at_s - 6.0)
+    calls = [
+        *calls_in(chance, range(replicas), (1.0, 6.0), 1),
+        *(call_of(chance, at(chance, *inside), number % replicas) for number in range(4 * RPM)),
+        *calls_in(chance, range(replicas), (hung.ends_at_s + 8.0, hung.ends_at_s + 16.0), 1),
+    ]
+    house = House(LimitsDraft(day=1000 * COST_MAX, rpm=RPM))
+    return world_of(chance, house, calls, [hung, empty], replicas=replicas, level=draw_level(chance))
+
+
+def _seen_untold(journal: Journal) -> Iterator[str]:
+    """Look for calls that passed flagged and yet within their rates, and for sums that are right at last."""
+    quotas = Quotas(journal)
+    spans = quotas.spans("ledger_hung")
+    for span in spans:
+        inside = quotas.sent(span.start + 5.0, span.end - 1.0)
+        passed = [call for call in inside if answered(call)]
+        flagged = [used for call in passed if (used := quotas.used(call)) is not None and used.uncounted]
+        limited = [call for call in inside if refused(call, 429, "rate_limit_exceeded")]
+        if not flagged or not limited or len(flagged) < len(passed):
+            return
+        if not all(quotas.facts("quota_reserved", call) for call in passed):
+            return
+    if spans and quotas.is_settled():
+        yield "FR11"
+
+
 BACK_SCENARIOS = (
     Scenario(
         "fr10-limits",
@@ -117,5 +153,12 @@ BACK_SCENARIOS = (
         ("FR11",),
         _empty,
         _seen_emptied,
+    ),
+    Scenario(
+        "fr11-untold",
+        "the store forgot what was spent, and nobody can tell: rates count all the same",
+        ("FR11",),
+        _untold,
+        _seen_untold,
     ),
 )

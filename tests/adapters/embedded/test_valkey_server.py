@@ -78,3 +78,11 @@ async def test_a_second_process_on_the_same_folder_is_refused_by_name(
     with pytest.raises(EmbeddedFailed, match=rf"in use by process {os.getpid()}"):
         async with EmbeddedValkey(open_folder, entropy=entropy):
             pass
+
+
+async def test_it_makes_room_among_what_ends_by_itself(open_folder: Path, entropy: Entropy) -> None:
+    async with EmbeddedValkey(open_folder, entropy=entropy) as server:
+        client = redis.asyncio.Redis.from_url(server.url)
+        told = await client.info("memory")
+        await client.aclose()
+    assert (told["maxmemory"], told["maxmemory_policy"]) == (512 * 1024 * 1024, "volatile-ttl")

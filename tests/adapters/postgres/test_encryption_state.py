@@ -3,8 +3,8 @@ import pytest
 
 from ktms.adapters.envelope.keyring_secrets import KeyringSecrets
 from ktms.adapters.postgres.config_store import PostgresConfigStore
-from ktms.adapters.postgres.encryption_state import KeyringMismatch, settle_keyring
-from ktms.adapters.postgres.pool import Database
+from ktms.adapters.postgres.encryption_state import KeyringMismatch, check_keyring, settle_keyring
+from ktms.adapters.postgres.pool import Database, open_database
 from ktms.adapters.postgres.sealed_columns import ROWS_PER_KEY, SEALED_COLUMNS
 from ktms.domain.access.actor import Actor
 from ktms.domain.access.keyring import Keyring
@@ -124,3 +124,18 @@ async def test_the_database_refuses_a_key_id_that_is_not_the_headers(
 def any_place() -> Place:
     from_row = "0b0d1f2e-0000-4000-8000-000000000001"
     return Place("vendor_key", "secret", from_row, from_row)
+
+
+async def test_a_check_adopts_nothing(postgres_dsn: str, keyring_secrets: KeyringSecrets) -> None:
+    async with open_database(postgres_dsn) as fresh:
+        assert await check_keyring(fresh, keyring_secrets) is None
+        assert await check_keyring(fresh, keyring_secrets) is None
+
+
+async def test_a_check_gives_the_primary_key(database: Database, keyring_secrets: KeyringSecrets) -> None:
+    assert await check_keyring(database, keyring_secrets) == "new"
+
+
+async def test_a_check_refuses_what_a_start_would_refuse(database: Database, entropy: Entropy) -> None:
+    with pytest.raises(KeyringMismatch):
+        await check_keyring(database, KeyringSecrets(Keyring({"new": OTHER_KEY}), entropy))

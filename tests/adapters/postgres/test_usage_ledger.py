@@ -3,8 +3,10 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from datetime import UTC, datetime
+from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 import pytest
@@ -14,6 +16,7 @@ from ktms.adapters.memory.telemetry import MemoryTelemetry
 from ktms.adapters.postgres.pool import Database
 from ktms.adapters.postgres.usage_ledger import PostgresUsageLedger
 from ktms.adapters.postgres.usage_statements import wall_ms_of
+from ktms.domain.access.usage_report import UsageQuery
 from ktms.domain.ids import ModelName, RequestId, TenantName
 from ktms.ports.ledger import LedgerAway
 from tests.usage_events import AT_S, usage_event
@@ -141,6 +144,49 @@ async def test_a_database_without_the_schema_is_away(bare_dsn: str, telemetry: M
         await ledger.send([usage_event(1)])
     assert not await ledger.answers()
     await database.close()
+
+
+@pytest.fixture
+async def reader(postgres_dsn: str, sql: asyncpg.Connection) -> AsyncIterator[str]:
+    """A user who may come in, and to whom nobody granted anything: its DSN."""
+    await sql.execute("create role without_rights login password 'without-rights'")
+    parts = urlsplit(postgres_dsn)
+    assert parts.hostname is not None
+    yield urlunsplit(parts._replace(netloc=f"without_rights:without-rights@{parts.hostname}:{parts.port}"))
+    await sql.execute("drop role without_rights")
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda ledger: ledger.usage(UsageQuery(0, 1)),
+        lambda ledger: ledger.spent(["key:a"]),
+        lambda ledger: ledger.send([usage_event(1)]),
+    ],
+    ids=["usage", "spent", "send"],
+)
+async def test_a_database_that_grants_no_rights_refuses_what_is_asked(
+    reader: str, telemetry: MemoryTelemetry, ask: Callable[[PostgresUsageLedger], Awaitable[object]]
+) -> None:
+    database = Database(reader)
+    await database.open()
+    ledger = PostgresUsageLedger(database, telemetry)
+    with pytest.raises(LedgerAway) as refused:
+        await ask(ledger)
+    assert refused.value.kind == "refused"
+    await database.close()
+
+
+async def test_a_database_that_grants_no_rights_does_not_answer(reader: str, telemetry: MemoryTelemetry) -> None:
+    database = Database(reader)
+    await database.open()
+    assert not await PostgresUsageLedger(database, telemetry).answers()
+    await database.close()
+
+
+async def test_an_event_of_no_calendar_is_refused(ledger: PostgresUsageLedger) -> None:
+    with pytest.raises(LedgerAway):
+        await ledger.send([replace(usage_event(1), started_at=1e30)])
 
 
 async def test_a_database_with_the_schema_answers(ledger: PostgresUsageLedger) -> None:

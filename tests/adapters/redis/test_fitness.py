@@ -3,7 +3,7 @@ from collections.abc import AsyncIterator
 import pytest
 from redis.asyncio import Redis
 
-from ktms.adapters.redis.fitness import unfit
+from ktms.adapters.redis.fitness import clock_s, unfit
 from ktms.adapters.redis.link import RedisLink
 from ktms.ports.lease_store import LeaseStoreAway
 from tests.adapters.redis.stand_in import PATIENT_S, StandIn
@@ -59,3 +59,9 @@ async def test_a_server_that_is_away_is_not_called_unfit(stand_in: StandIn) -> N
     async with RedisLink(stand_in.url) as link:
         with pytest.raises(LeaseStoreAway):
             await unfit(link)
+
+
+async def test_the_clock_of_a_server_is_read(valkey_url: str, admin: Redis) -> None:
+    seconds, _ = await admin.time()
+    async with RedisLink(valkey_url, timeout_s=PATIENT_S) as link:
+        assert seconds <= await clock_s(link) < seconds + PATIENT_S

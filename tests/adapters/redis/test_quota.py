@@ -10,7 +10,7 @@ from ktms.adapters.redis.link import RedisLink
 from ktms.adapters.redis.quota import RedisQuotaStore
 from ktms.adapters.redis.quota_words import unpack_counters
 from ktms.domain.access.limits import Limits
-from ktms.domain.access.quota import Account
+from ktms.domain.access.quota import Account, Refusal
 from ktms.domain.access.quota_counters import Counters
 from ktms.domain.ids import RequestId
 from ktms.ports.quota_store import QuotaStoreAway, Reserved, Wish
@@ -193,3 +193,20 @@ async def test_an_account_lives_for_forty_days_after_its_last_use_and_keys_share
         assert 600 < await client.ttl(swept_of("gw1")) <= 660
         assert await client.exists(held_by("gw1")) == 0
         assert all(str(key).lstrip("b'").startswith("{ktms:fleet}:") for key in await client.keys())
+
+
+@pytest.mark.service
+@pytest.mark.parametrize("garbage", [b"", b"garbage", b"g" * 200])
+async def test_what_is_no_account_begins_anew_and_is_limited(valkey_url: str, garbage: bytes) -> None:
+    account = Account("key:spoilt", Limits(rpm=3))
+    async with Redis.from_url(valkey_url) as client, RedisLink(valkey_url, timeout_s=PATIENT_S) as link:
+        store, key = RedisQuotaStore(link, "gw1"), account_key(account.id)
+        held = await store.reserve(wish("before", account))
+        assert isinstance(held, Reserved)
+        await client.set(key, garbage)
+        store.settle(wish("before", account), 1, 0)
+        answers = [type(await store.reserve(wish(f"call-{number}", account))) for number in range(4)]
+        assert answers == [Reserved, Reserved, Reserved, Refusal]
+        kept = await client.get(key)
+        assert isinstance(kept, bytes)
+        assert len(kept) == 88

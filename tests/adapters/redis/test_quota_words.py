@@ -1,5 +1,6 @@
 """Numbers as the scripts read them."""
 
+from dataclasses import replace
 from struct import unpack
 
 from ktms.adapters.redis.quota_words import (
@@ -18,7 +19,8 @@ COUNTERS = Counters(NOW + 3, NOW + 5, NOW - 1, 2, *(True, 20_717, 70, 30, 24_320
 
 
 def test_counters_come_back_as_they_were() -> None:
-    assert unpack_counters(pack_counters(COUNTERS)) == COUNTERS
+    for counters in (COUNTERS, replace(COUNTERS, read=False)):
+        assert unpack_counters(pack_counters(counters)) == counters
     assert unpack_counters(pack_counters(Counters())) == Counters()
 
 
@@ -40,6 +42,7 @@ def test_what_was_used_says_whether_it_was_nothing_at_all() -> None:
     assert unpack("<3d", words.used(100, 42)) == (42, 0, 1_000_000)
     assert unpack("<3d", words.used(0, 0)) == (0, 1, 0)
     assert unpack("<3d", words.used(0, 1)) == (1, 0, 0)
+    assert unpack("<3d", words.used(100, 0)) == (0, 0, 1_000_000)
 
 
 def test_one_call_leaves_nothing_behind_for_the_next() -> None:

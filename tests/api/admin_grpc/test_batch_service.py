@@ -8,6 +8,7 @@ from ktms.api.admin_grpc.batch_service import PAGE_SIZE, BatchService
 from ktms.api.admin_grpc.gen import admin_pb2
 from ktms.api.admin_grpc.method import NotFound
 from ktms.domain.access.actor import Actor, Role
+from ktms.domain.ids import KeyId
 from tests.contracts.shelf_stage import Shelf, over
 
 ACTOR = Actor("tester", Role.OWNER)
@@ -34,8 +35,10 @@ async def test_pages_follow_each_other(service: BatchService, shelf: Shelf) -> N
 
 
 async def test_a_page_has_a_usual_size(service: BatchService, shelf: Shelf) -> None:
-    for _ in range(PAGE_SIZE + 1):
-        await shelf.batches.create(await shelf.new_batch())
+    for number in range(PAGE_SIZE + 1):
+        owner = KeyId(f"of-many-{number % 3}")  # one alone may not have so many open
+        given = await shelf.file(b"lines", owner=owner)
+        await shelf.batches.create(await shelf.new_batch(owner=owner, input_file=given))
     page = await service.list_batches(admin_pb2.ListBatchesRequest(), ACTOR)
     assert (len(page.batches), bool(page.next_page_token)) == (PAGE_SIZE, True)
 

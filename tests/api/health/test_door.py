@@ -1,6 +1,6 @@
 import pytest
 
-from ktms.app.assemble import GatewaySettings
+from ktms.app.gateway import GatewaySettings
 from ktms.domain.access.key_form import KeyKind, make_key
 from tests.api.house import PAGE, House, house_of
 from tests.api.wire_client import ask, request

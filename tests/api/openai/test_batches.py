@@ -221,10 +221,11 @@ async def test_one_idempotency_key_makes_one_batch(working: House) -> None:
         once = {"Idempotency-Key": "night-1"}
         asked = {"input_file_id": file.id, "endpoint": CHAT, "completion_window": "24h"}
         first, second = [
-            await sdk.batches.create(**asked, extra_headers=once)  # type: ignore[arg-type]  # members by name
+            await sdk.batches.with_raw_response.create(**asked, extra_headers=once)  # type: ignore[arg-type]  # members by name
             for _ in range(2)
         ]
-        assert first.id == second.id
+        assert first.parse().id == second.parse().id
+        assert [each.headers.get("Idempotency-Replayed") for each in (first, second)] == [None, "true"]
         with pytest.raises(openai.UnprocessableEntityError) as refused:
             await sdk.batches.create(**asked, metadata={"x": "y"}, extra_headers=once)  # type: ignore[arg-type]  # as above
     assert isinstance(refused.value.body, dict)
@@ -265,7 +266,13 @@ async def test_a_wrong_request_names_its_field(
     assert (answer.status, answer.json["error"]["param"]) == (status, param)
 
 
-@pytest.mark.parametrize("target", ["?limit=0", "?limit=101", "?limit=x", "?after=batch_1"])
+async def test_a_compressed_request_is_refused(house: House) -> None:
+    assert (await house.post(b"{}", "Content-Encoding: gzip", target="/v1/batches")).status == 415
+
+
+@pytest.mark.parametrize(
+    "target", ["?limit=0", "?limit=101", "?limit=x", "?after=batch_1", "?limit=%C2%B2", "?x=%00"]
+)
 async def test_a_wrong_page_is_refused(house: House, target: str) -> None:
     assert (await house.get(f"/v1/batches{target}")).status == 400
 

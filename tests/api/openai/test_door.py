@@ -8,7 +8,7 @@ import pytest
 
 from ktms.adapters.memory.upstream import NOBODY, Fail, Head, Pause
 from ktms.api.body import BodyLimits
-from ktms.app.assemble import GatewaySettings
+from ktms.app.gateway import GatewaySettings
 from ktms.domain.access.secret import Secret
 from ktms.domain.catalogue import ClientKeySpec, ModelSpec, TargetSpec
 from ktms.domain.routing.outcome import FailureKind

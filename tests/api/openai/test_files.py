@@ -9,10 +9,10 @@ from openai import AsyncOpenAI
 
 from ktms.api.body import BodyLimits
 from ktms.api.openai.upload import NAME_CHARS_MAX
-from ktms.app.assemble import GatewaySettings
 from ktms.app.batch_parts import BatchSettings
+from ktms.app.gateway import GatewaySettings
 from ktms.domain.batch.batch import KEEP_S
-from ktms.ports.file_store import PIECE_BYTES
+from ktms.ports.file_store import PIECE_BYTES, PIECES_AT_ONCE
 from tests.api.house import BEARER, House, house_of
 from tests.api.openai.test_batches import jsonl, line, sdk_of
 from tests.api.wire_client import Answer, ask, connected, request
@@ -76,6 +76,16 @@ async def test_a_file_comes_back_byte_for_byte(house: House, sdk: AsyncOpenAI) -
     assert await sdk.files.retrieve(file.id) == file
     assert (await sdk.files.content(file.id)).content == content
     assert len(house.shelf.files[file.id].pieces) == len(content) // PIECE_BYTES + 1  # type: ignore[index]  # an id is a text
+
+
+async def test_a_large_file_comes_back_whole_on_a_connection_that_stays(house: House) -> None:
+    content = b"".join(number.to_bytes(4, "big") for number in range(PIECE_BYTES * (2 * PIECES_AT_ONCE + 1) // 4))
+    stored = await upload(house, form(PURPOSE, part("file", content, "a")))
+    async with connected(house.port) as client:
+        for _ in range(2):
+            await client.send(request(f"/v1/files/{stored.json['id']}/content", headers=(BEARER,)))
+            answer = await client.answer()
+            assert (answer.status, answer.body == content) == (200, True)
 
 
 async def test_files_are_listed_page_by_page_in_either_order(house: House, sdk: AsyncOpenAI) -> None:
@@ -245,7 +255,9 @@ async def test_a_content_that_cannot_be_read_to_its_end_is_cut_off(house: House)
         await house.get(f"/v1/files/{made.json['id']}/content")
 
 
-@pytest.mark.parametrize("target", ["?limit=0", "?limit=1001", "?order=up", "?after=x"])
+@pytest.mark.parametrize(
+    "target", ["?limit=0", "?limit=1001", "?order=up", "?after=x", "?limit=%C2%B2", "?purpose=%00"]
+)
 async def test_a_wrong_page_is_refused(house: House, target: str) -> None:
     assert (await house.get(f"/v1/files{target}")).status == 400
 

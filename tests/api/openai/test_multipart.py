@@ -58,11 +58,35 @@ def test_a_form_without_its_end_is_not_complete() -> None:
     [
         b'content-disposition:form-data;name="a"',
         b'Content-Disposition: form-data; filename*=x; name="a"',
+        b"Content-Disposition: form-data; name=a",
+        b'Content-Disposition: form-data; filename="b; name=c"; name=a ; x=y;',
         b'Content-Type: text/plain\r\nCONTENT-DISPOSITION: form-data; NAME="a"',
     ],
 )
 def test_heads_are_read_as_clients_write_them(head: bytes) -> None:
     assert read(part(head, b"x") + b"--edge--")[0][0][0] == "a"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "name"),
+    [
+        (b"filename=in.jsonl", "in.jsonl"),
+        (b"filename=in.jsonl; filename*=utf-8''in.jsonl", "in.jsonl"),
+        (b"filename*=UTF-8''n%C3%A4cht%20e.jsonl", "n\u00e4cht e.jsonl"),
+        (b"filename*=x", "x"),
+        (b'filename=""', ""),
+        (b'filename="a\\"b"', 'a"b'),
+    ],
+)
+def test_a_file_is_told_by_its_name_however_it_is_written(parameters: bytes, name: str) -> None:
+    head = b"Content-Disposition: form-data; name=file; " + parameters
+    assert read(part(head, b"x") + b"--edge--")[0] == [("file", name, b"x")]
+
+
+@pytest.mark.parametrize("parameters", [b"", b"name", b"name=", b'name="a', b"filename=a"])
+def test_a_part_without_a_name_is_refused(parameters: bytes) -> None:
+    with pytest.raises(BadForm):
+        read(part(b"Content-Disposition: form-data; " + parameters, b"x") + b"--edge--")
 
 
 @pytest.mark.parametrize(

@@ -45,3 +45,11 @@ def test_a_key_that_ends_says_when() -> None:
     key = admin_pb2.ClientKey()
     key.expires_at.FromSeconds(1_800_000_000)
     assert key_facts(key)["expires_at"] == "2027-01-15T08:00:00Z"
+
+
+def test_a_key_whose_dollars_must_be_counted_says_so() -> None:
+    facts = key_facts(
+        admin_pb2.ClientKey(limits=admin_pb2.Limits(usd_per_day_micros=1_000_000), dollars_closed=True)
+    )
+    assert facts["dollars_closed"] is True
+    assert dict(zip(COLUMNS, key_row(facts), strict=True))["limits"] == "usd_per_day=1 closed"

@@ -55,6 +55,7 @@ async def test_every_option_reaches_the_key(terminal: Terminal) -> None:
         "tier": None,
         "interactive": True,
         "limits": {"rpm": 1, "tpm": 2, "concurrent": 3, "usd_per_day": "0.25", "usd_per_month": "500"},
+        "dollars_closed": True,
         "cache_ttl_s": 60,
         "expires_at": "2100-01-31T00:00:00Z",
         "revoked": False,
@@ -88,7 +89,7 @@ async def test_more_keys_than_fit_a_page_are_all_listed(terminal: Terminal) -> N
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [
-        (("create", "app-1", "--tenant", "gone"), 1, "ktms: this tenant does not exist\n"),
+        (("create", "app-1", "--tenant", "gone"), 1, "ktms: this tenant does not exist: declare it under tenants"),
         (("create", "!"), 1, "ktms: name: "),
         (("create", "taken"), 1, "ktms: a live client key has this name\n"),
         (("revoke", "gone"), 1, "ktms: no client key has the id gone (ktms admin keys list)\n"),
@@ -96,6 +97,8 @@ async def test_more_keys_than_fit_a_page_are_all_listed(terminal: Terminal) -> N
         (("create", "app-1", "--usd-per-day", "many"), 2, "expected dollars"),
         (("create", "app-1", "--expires", "soon"), 2, "expected a date such as"),
         (("create", "app-1", "--rpm", "-1"), 2, "-1 is not in the range"),
+        (("create", "app-1", "--tpm", "99999999999999999999"), 2, "is not in the range"),
+        (("create", "app-1", "--cache-ttl", "99999999999999999999"), 2, "is not in the range"),
         (("create", "app-1", "--placement", "cloud"), 2, "'cloud' is not one of"),
         (("create",), 2, "Missing argument 'NAME'"),
         (("revoke",), 2, "Missing argument"),

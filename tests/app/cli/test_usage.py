@@ -128,6 +128,14 @@ async def test_csv_has_all_columns_and_exact_amounts(used: Terminal) -> None:
     ]
 
 
+async def test_keys_are_named_in_csv_beside_their_ids(used: Terminal) -> None:
+    made = json.loads((await used.run("admin", "keys", "create", "ci", "--json")).stdout)
+    await used.stage.book.send([usage_event(6, at_s=now_s(), key_id=KeyId(made["id"]))])
+    lines = (await usage(used, "--by", "key,tenant", "--key", "ci", "--csv")).stdout.splitlines()
+    assert lines[0].startswith("key,key_name,tenant,attempts")
+    assert lines[1].startswith(f"{made['id']},ci,")
+
+
 async def test_json_has_the_same(used: Terminal) -> None:
     (row,) = json.loads((await usage(used, "--by", "tenant", "--tenant", "team", "--json")).stdout)
     assert row == {
@@ -172,7 +180,15 @@ async def test_a_wrong_word_is_wrong_usage(terminal: Terminal, args: tuple[str, 
 
 async def test_days_in_the_wrong_order_are_named(terminal: Terminal) -> None:
     result = await usage(terminal, "--from", "2027-02-01", "--until", "2027-01-01")
-    assert (result.exit_code, result.stderr) == (1, "ktms: no day lies between 2027-02-01 and 2027-01-01\n")
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "ktms: no day lies between 2027-02-01 and 2027-01-01: --until is the first day that is not shown\n"
+    )
+
+
+async def test_csv_and_json_at_once_are_wrong_usage(terminal: Terminal) -> None:
+    result = await usage(terminal, "--csv", "--json")
+    assert (result.exit_code, "--csv or --json, not both" in result.stderr) == (2, True)
 
 
 async def test_a_ledger_that_is_away_is_named(terminal: Terminal) -> None:

@@ -36,6 +36,11 @@ def test_a_line_is_read() -> None:
     assert (line.custom_id, line.body.facts.model) == ("a", "m")
 
 
+def test_an_id_may_be_as_long_as_may_be() -> None:
+    longest = "x" * CUSTOM_ID_MAX
+    assert read_line(text(custom_id=longest), Route.CHAT).custom_id == longest
+
+
 @pytest.mark.parametrize("route", Route)
 def test_each_route_has_its_url(route: Route) -> None:
     assert read_line(text(url=f"/v1{route.value}"), route).custom_id == "a"

@@ -57,3 +57,11 @@ def test_what_is_no_object_is_refused(raw: bytes) -> None:
 )
 def test_a_wrong_field_is_named(change: dict[str, object], param: str) -> None:
     assert param_of(json.dumps({**GOOD, **change}).encode()) == param
+
+
+@pytest.mark.parametrize("name", ["input_file_id", "metadata"])
+@pytest.mark.parametrize("number", [b"1e999", b"9" * 400])
+def test_a_number_beyond_all_bounds_is_refused(name: str, number: bytes) -> None:
+    others = json.dumps({other: value for other, value in GOOD.items() if other != name})
+    for value in (number, b"[%b]" % number):
+        assert param_of(b'%b,"%b":%b}' % (others[:-1].encode(), name.encode(), value)) == name

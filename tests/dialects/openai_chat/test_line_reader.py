@@ -1,3 +1,5 @@
+from time import process_time
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,6 +36,12 @@ def test_a_byte_order_mark_is_no_text() -> None:
     assert read(b"\xef\xbb\xbf\n") == []
 
 
+def test_what_has_not_ended_is_told_in_bytes() -> None:
+    reader = LineReader(100)
+    assert [line.text for line in reader.feed(b"one\ntwo")] == [b"one"]
+    assert reader.held_bytes == 3
+
+
 def test_a_line_beyond_the_limit_is_measured_and_not_kept() -> None:
     reader = LineReader(3)
     assert list(reader.feed(b"abc\nab")) == [FileLine(1, 0, 3, b"abc")]
@@ -53,3 +61,19 @@ def test_pieces_do_not_matter(content: bytes, data: st.DataObject) -> None:
 def test_every_line_is_where_it_says(content: bytes) -> None:
     for line in read(content):
         assert line.text == content[line.start : line.start + line.size_bytes]
+
+
+def test_a_file_of_nothing_but_line_ends_is_read_in_a_moment() -> None:
+    reader, began_at = LineReader(100), process_time()
+    for _ in range(20):
+        assert list(reader.feed(b" \n\r\n\n" * 180_000)) == []
+    assert list(reader.feed(b"ab\n")) == [FileLine(20 * 3 * 180_000 + 1, 20 * 5 * 180_000, 2, b"ab")]
+    assert process_time() - began_at < 5.0
+
+
+@given(st.text(" \t\r\na", max_size=40), st.data())
+def test_blanks_in_any_pieces_are_counted_alike(text: str, data: st.DataObject) -> None:
+    content = text.encode()
+    cut = data.draw(st.integers(0, len(content)))
+    lines = [(number, line) for number, line in enumerate(content.split(b"\n"), 1) if line.strip()]
+    assert [(line.number, line.text) for line in read(content[:cut], content[cut:])] == lines

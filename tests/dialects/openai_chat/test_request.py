@@ -48,6 +48,7 @@ def test_the_facts_of_a_chat_request() -> None:
         usage_asked=True,
         max_tokens=7,
         answers=2,
+        answers_written=2,
         text_bytes=6,
         images=1,
         choices=Choices(Placement.NODES_ONLY, "high", interactive=True, cache=False),
@@ -75,6 +76,35 @@ def test_embeddings_neither_stream_nor_generate() -> None:
 def test_legacy_completions_count_their_prompt_and_may_only_echo() -> None:
     read = read_request(b'{"model":"m","prompt":"abc","max_tokens":0}', Route.COMPLETIONS)
     assert (read.facts.text_bytes, read.facts.max_tokens) == (3, 0)
+
+
+@pytest.mark.parametrize(
+    ("members", "written"),
+    [
+        ('"prompt":"a"', 1),
+        ('"prompt":["a","b","c"]', 3),
+        ('"prompt":[1,2,3]', 1),
+        ('"prompt":[[1],[2]],"n":2', 4),
+        ('"prompt":"a","n":2,"best_of":5', 5),
+        ('"prompt":["a","b"],"best_of":5', 10),
+        ('"prompt":[]', 1),
+        ('"n":3', 3),
+    ],
+)
+def test_a_legacy_completion_is_written_as_often_as_its_vendor_charges(members: str, written: int) -> None:
+    read = read_request(f'{{"model":"m",{members}}}'.encode(), Route.COMPLETIONS)
+    assert read.facts.answers_written == written
+
+
+def test_a_chat_has_no_best_of() -> None:
+    assert chat(',"n":2,"best_of":"x"').facts.answers_written == 2
+
+
+@pytest.mark.parametrize("name", ["tools", "functions", "response_format", "prediction", "documents"])
+def test_what_the_model_reads_beside_the_prompt_is_text_and_no_part_of_the_longest_input(name: str) -> None:
+    read = chat(f',"messages":[{{"content":"ab"}}],"{name}":[{{"a":"b"}}]')
+    assert (read.facts.text_bytes, read.longest_text_bytes) == (2 + len('[{"a":"b"}]'), 2)
+    assert chat(f',"{name}":null').facts.text_bytes == 0
 
 
 @pytest.mark.parametrize("route", [Route.COMPLETIONS, Route.EMBEDDINGS])

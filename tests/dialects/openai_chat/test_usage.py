@@ -56,6 +56,17 @@ def test_anthropics_cached_tokens_come_on_top_of_its_input() -> None:
     ) == Usage(1000, 12, cached_tokens=900, cache_write_tokens=50)
 
 
+@pytest.mark.parametrize(
+    ("name", "counted"),
+    [
+        ("cache_read_input_tokens", Usage(70, 12, cached_tokens=20)),
+        ("cache_creation_input_tokens", Usage(70, 12, cache_write_tokens=20)),
+    ],
+)
+def test_reading_from_its_cache_or_writing_to_it_alone_comes_on_top_too(name: str, counted: Usage) -> None:
+    assert usage(input_tokens=50, output_tokens=12, **{name: 20}) == counted
+
+
 def test_input_and_output_alone_are_prompt_and_completion() -> None:
     assert usage(input_tokens=50, output_tokens=12) == Usage(50, 12)
 
@@ -79,6 +90,18 @@ def test_it_comes_on_top_where_the_total_says_so_or_it_is_more_than_the_prompt(t
     assert usage(prompt_tokens=100, completion_tokens=12, **cache, **total) == Usage(
         1000, 12, cached_tokens=850, cache_write_tokens=50
     )
+
+
+def test_a_total_tells_on_which_side_a_small_cache_is() -> None:
+    cache = {"cache_read_input_tokens": 200}
+    inside, beside = Usage(1000, 12, cached_tokens=200), Usage(1200, 12, cached_tokens=200)
+    assert usage(prompt_tokens=1000, completion_tokens=12, total_tokens=1012, **cache) == inside
+    assert usage(prompt_tokens=1000, completion_tokens=12, total_tokens=1212, **cache) == beside
+
+
+def test_a_prompt_that_was_cached_to_the_last_token_is_no_more_than_that() -> None:
+    cached = usage(prompt_tokens=100, completion_tokens=12, cache_read_input_tokens=100)
+    assert cached == Usage(100, 12, cached_tokens=100)
 
 
 def test_the_details_of_chat_win_over_anthropics_names_beside_them() -> None:

@@ -51,6 +51,11 @@ def test_after_exactly_the_wait_a_call_passes_and_a_moment_before_it_does_not(li
     assert asked(limits, 1000, its=its, now=then - 1000) is not None
 
 
+def test_a_bucket_that_was_filled_before_its_limit_was_lifted_is_in_nobodys_way() -> None:
+    full = NOW + 2 * WINDOW_US
+    assert asked(Limits(), 1000, its=replace(BEGUN, requests_at_us=full, tokens_at_us=full)) is None
+
+
 def test_a_call_larger_than_its_bucket_never_passes() -> None:
     assert asked(Limits(tpm=1000), 1000) is None
     assert asked(Limits(tpm=1000), 1001) == Refusal(0, Limit.TOKENS, None)

@@ -91,10 +91,29 @@ def test_a_question_that_names_all_of_it_is_about_this() -> None:
     assert matches(UsageQuery(DAY, DAY + 1, tenant="a", key_id="k", model="m", vendor="v"), event)
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        UsageQuery(DAY, DAY + 1),
+        UsageQuery(DAY, DAY + 1, tenant="a"),
+        UsageQuery(DAY, DAY + 1, key_id="k"),
+        UsageQuery(DAY, DAY + 1, model="m"),
+        UsageQuery(DAY, DAY + 1, vendor="v"),
+    ],
+    ids=str,
+)
+def test_what_a_question_leaves_open_may_be_anything(query: UsageQuery) -> None:
+    event = usage_event(1, tenant=TenantName("a"), key_id=KeyId("k"), model=ModelName("m"), vendor=VendorName("v"))
+    assert matches(query, event)
+
+
 def test_a_row_adds_up_what_its_events_say() -> None:
     failed = usage_event(1, status=AttemptStatus.FAILED, usage=Usage(1, 2, 3, 4, 5, estimated=True), cost_picos=6)
-    row = with_event(with_event(UsageRow(("x",)), failed), usage_event(2, usage=Usage(10, 20, 30, 40, 50)))
-    assert row == UsageRow(("x",), 2, 1, 11, 33, 44, 22, 55, 1, 1_500_006, 0)
+    kept = usage_event(2, usage=Usage(10, 20, 30, 40, 50), from_cache=True, cost_picos=0, cloud_picos=7)
+    row = UsageRow(("x",))
+    for event in (failed, kept, kept):
+        row = with_event(row, event)
+    assert row == UsageRow(("x",), 3, 1, 21, 63, 84, 42, 105, 1, 6, 14)
 
 
 def test_a_total_is_the_sum_of_its_rows() -> None:

@@ -2,7 +2,15 @@ from dataclasses import replace
 
 import pytest
 
-from ktms.domain.batch.line import FAILED_PAUSE_S, REST_MAX_S, REST_S, RUNS_FAILED_MAX, Again, after_failure
+from ktms.domain.batch.line import (
+    FAILED_PAUSE_S,
+    REST_MAX_S,
+    REST_MIN_S,
+    REST_S,
+    RUNS_FAILED_MAX,
+    Again,
+    after_failure,
+)
 from ktms.domain.errors import ErrorCode, problem
 
 
@@ -22,6 +30,11 @@ def test_what_holds_up_a_key_lets_all_its_lines_rest(code: ErrorCode) -> None:
     assert after_failure(problem(code, "", retry_after_s=7), 0) == Again(7, whole=True)
 
 
+def test_where_nobody_says_how_long_a_rest_is_usual_and_never_nothing() -> None:
+    assert after_failure(problem(ErrorCode.OVERLOADED, ""), 0) == Again(REST_S, whole=True)
+    assert after_failure(problem(ErrorCode.OVERLOADED, "", retry_after_s=0), 0) == Again(REST_MIN_S, whole=True)
+
+
 @pytest.mark.parametrize(
     "code", [ErrorCode.NO_NODE_AVAILABLE, ErrorCode.NODE_STATE_UNKNOWN, ErrorCode.NO_TARGET_AVAILABLE]
 )
@@ -32,6 +45,7 @@ def test_a_line_that_nobody_could_take_rests_alone_however_often(code: ErrorCode
 def test_a_vendors_own_limit_is_waited_out() -> None:
     cause = replace(problem(ErrorCode.UPSTREAM_ERROR, ""), code="requests", status=429)
     assert after_failure(cause, 0) == Again(REST_S, whole=True)
+    assert after_failure(replace(cause, code=ErrorCode.RATE_LIMIT_EXCEEDED), 0) == Again(REST_S, whole=True)
 
 
 def test_a_call_larger_than_its_whole_limit_is_refused_for_good() -> None:
@@ -64,6 +78,7 @@ def test_a_vendors_own_refusal_is_the_lines_result() -> None:
     assert after_failure(replace(problem(ErrorCode.INVALID_REQUEST, ""), status=422), 0) is None
 
 
-def test_a_vendors_own_failure_is_asked_again() -> None:
-    cause = replace(problem(ErrorCode.INVALID_REQUEST, ""), code="overloaded_error", status=529)
+@pytest.mark.parametrize("status", [500, 529])
+def test_a_vendors_own_failure_is_asked_again(status: int) -> None:
+    cause = replace(problem(ErrorCode.INVALID_REQUEST, ""), code="overloaded_error", status=status)
     assert after_failure(cause, 0) == Again(FAILED_PAUSE_S, whole=False, failed=True)

@@ -47,4 +47,5 @@ def test_both_ways_of_counting_the_same_answer_are_equal(
 def test_counts_of_two_answers_add_up_and_one_estimate_makes_the_sum_one() -> None:
     total = Usage(1, 2, 3, 4, 5).plus(Usage(10, 20, 30, 40, 50, estimated=True))
     assert total == Usage(11, 22, 33, 44, 55, estimated=True)
+    assert Usage(1, estimated=True).plus(Usage(2)).estimated
     assert not Usage(1).plus(Usage(2)).estimated

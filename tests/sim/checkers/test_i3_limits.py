@@ -60,6 +60,26 @@ def test_what_is_under_way_counts_again_after_a_loss() -> None:
     assert said(check, told) == ["gw1 admitted b at 10; of 100 a day of key:k1 95 are spent"]
 
 
+@pytest.mark.parametrize(
+    ("after_s", "known"), [(3, []), (9, ["gw1 admitted b at 10; of 100 a day of key:k1 95 are spent"])]
+)
+def test_what_is_under_way_counts_again_soon_after_a_failover(after_s: float, known: list[str]) -> None:
+    told = (
+        story().reserved("a", micros=95).at(101).fault("redis_failover").at(103).fault("redis_failover", on=False)
+    )
+    assert said(check, told.at(103 + after_s).used("b")) == known
+
+
+@pytest.mark.parametrize(
+    ("after_s", "known"), [(3, []), (9, ["gw2 admitted b at 10; of 100 a day of key:k1 95 are spent"])]
+)
+def test_what_is_under_way_counts_again_soon_after_its_replica_was_taken_for_dead(
+    after_s: float, known: list[str]
+) -> None:
+    told = story().reserved("a", micros=95).at(101).fault("lag", "gw1", amount=14.0)
+    assert said(check, told.at(115 + after_s).used("b", host="gw2")) == known
+
+
 def test_what_the_dead_had_reserved_need_not_count() -> None:
     told = story().reserved("a", micros=95).at(101).note("host_crashed", "gw1")
     assert isinstance(told, LimitsStory)

@@ -1,5 +1,7 @@
 """Rates: a bucket of one minute's worth, never more; and waits that are true."""
 
+import pytest
+
 from sim.checkers.i3_limits import check
 from tests.sim.checkers.limits_story import LimitsStory
 from tests.sim.checkers.story import said
@@ -27,6 +29,12 @@ def test_tokens_that_were_not_used_make_room() -> None:
     told = story("tpm", 10).reserved("a", tokens=10).at(101).booked("a").settled("a", tokens=2).recorded("a")
     assert said(check, told.at(102).used("b", tokens=8)) == []
     assert len(said(check, told.at(103).used("c", tokens=9))) == 1
+
+
+@pytest.mark.parametrize(("lasts_s", "found"), [(14.0, 0), (5.0, 1)])
+def test_tokens_of_who_was_taken_for_dead_make_room(lasts_s: float, found: int) -> None:
+    told = story("tpm", 10).reserved("a", tokens=10).at(101).fault("lag", "gw1", amount=lasts_s)
+    assert len(said(check, told.at(112).used("b", tokens=8, host="gw2"))) == found
 
 
 def test_a_store_that_forgot_begins_with_a_full_bucket() -> None:

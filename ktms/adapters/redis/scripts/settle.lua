@@ -24,6 +24,6 @@ for at, packed in ipairs(call('MGET', unpack(KEYS, 3))) do
     local requests = settle(account, reservation, count, made, micros, at, tokens, used, now)
     if nothing == 1 then account[1] = account[1] - max(0, requests - (now - made)) end
   end
-  close(KEYS[at + 2], account, packed)
+  close(KEYS[at + 2], account, is_account(packed))
 end
 return late and 2 or 1

@@ -511,6 +511,7 @@ class ClientKey(_message.Message):
     EXPIRES_AT_FIELD_NUMBER: _builtins.int
     REVOKED_FIELD_NUMBER: _builtins.int
     CACHE_TTL_S_FIELD_NUMBER: _builtins.int
+    DOLLARS_CLOSED_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Public part of the token: 10 characters."""
     name: _builtins.str
@@ -535,6 +536,8 @@ class ClientKey(_message.Message):
     """Revoked for good."""
     cache_ttl_s: _builtins.int
     """Seconds for which answers to its calls are kept to be given again; 0: as each model says."""
+    dollars_closed: _builtins.bool
+    """Its calls are refused while its dollars, or those of its tenant, cannot be counted: one of both says so."""
     @_builtins.property
     def models(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Public names the key may ask for; empty with `all_models`."""
@@ -575,10 +578,11 @@ class ClientKey(_message.Message):
         expires_at: _timestamp_pb2.Timestamp | None = ...,
         revoked: _builtins.bool = ...,
         cache_ttl_s: _builtins.int = ...,
+        dollars_closed: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["expires_at", b"expires_at", "limits", b"limits"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_models", b"all_models", "all_placements", b"all_placements", "all_regions", b"all_regions", "allowed_regions", b"allowed_regions", "cache_ttl_s", b"cache_ttl_s", "expires_at", b"expires_at", "id", b"id", "interactive", b"interactive", "limits", b"limits", "models", b"models", "name", b"name", "placement", b"placement", "placement_lock", b"placement_lock", "placements", b"placements", "revoked", b"revoked", "tenant", b"tenant", "tier", b"tier"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_models", b"all_models", "all_placements", b"all_placements", "all_regions", b"all_regions", "allowed_regions", b"allowed_regions", "cache_ttl_s", b"cache_ttl_s", "dollars_closed", b"dollars_closed", "expires_at", b"expires_at", "id", b"id", "interactive", b"interactive", "limits", b"limits", "models", b"models", "name", b"name", "placement", b"placement", "placement_lock", b"placement_lock", "placements", b"placements", "revoked", b"revoked", "tenant", b"tenant", "tier", b"tier"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -60,6 +60,12 @@ MISSING: dict[str, tuple[str, Change]] = {
     "it was not known that the store knows nothing": ("fr11-limits", without("quota_unread")),
     "the ledger said too little": ("fr11-limits", saying("quota_raised", {}, day_micros=0)),
     "the budget was exceeded": ("fr11-limits", dearer),
+    "rates were forgotten with the dollars": (
+        "fr11-untold",
+        told(429, "rate_limit_exceeded", code="overloaded"),
+    ),
+    "who passed is not flagged": ("fr11-untold", saying("usage", {}, uncounted=False)),
+    "nothing was reserved for who passed": ("fr11-untold", without("quota_reserved")),
     "the crowd spent too much": ("s36-crowd", dearer),
     "nobody of the crowd was refused": ("s36-crowd", told(429, "budget_exceeded", code="overloaded")),
     "nobody of the crowd was answered": ("s36-crowd", saying("call_ended", {"status": 200}, outcome="cut")),

@@ -1,0 +1,1 @@
+"""What `ktms doctor` looks at before a gateway serves anybody. It changes nothing, anywhere."""
