@@ -79,14 +79,19 @@ matrix: install ## every failure that is documented, and the scenario that prove
 bench-sim: install ## measure how fast simulated worlds are, against their bars
 	@$(BIN)/python -m sim bench $(ARGS)
 
-chaos: ## break real services and look (not here yet)
-	@$(call not-yet,the chaos suite)
+.toxiproxy/toxiproxy-server: .ci/install-toxiproxy
+	@.ci/install-toxiproxy
+	@touch -c $@
+
+chaos: install .toxiproxy/toxiproxy-server ## break real services under real traffic and judge it: make chaos
+	@[ -e chaos/__main__.py ] || { $(call not-yet,the chaos suite); }
+	@$(BIN)/python -m chaos run $(ARGS)
 
 release: ## build, sign and verify a release (not here yet)
 	@$(call not-yet,the release pipeline)
 
 clean: ## remove what was installed and cached; data of the gateway stays
-	@rm -rf .venv $(NODE_DIR)/node_modules .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage
+	@rm -rf .venv .toxiproxy $(NODE_DIR)/node_modules .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage
 
 define not-yet
 echo "make $@: $(1) is planned and not part of this release yet (ARCHITECTURE.md says where it will live)"; exit 2

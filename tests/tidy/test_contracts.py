@@ -39,6 +39,8 @@ PLANTED = {
     "product-alone": [("ktms.app.planted", name) for name in ("sim", "chaos", "tests", "release")],
     "judges-alone": [("sim.journal.fact", "ktms.domain"), ("sim.checkers.marks", "redis")],
     "sim-floors": [("sim.seed", "sim.draft"), ("sim.fakes.steps", "sim.network"), ("sim.loop", "sim.world")],
+    "chaos-outside": [("chaos.services.service", "ktms.domain"), ("chaos.proxy.proxy", "tests")],
+    "chaos-floors": [("chaos.services.service", "chaos.proxy"), ("chaos.proxy.proxy", "chaos.stand")],
     "sim-rooms": [
         ("sim.planted", name)
         for name in ("asyncpg", "grpc", "ktms.api.admin_grpc", "ktms.adapters.postgres", "ktms.app.production")
@@ -49,7 +51,7 @@ PLANTED = {
 
 @pytest.fixture
 def rooms(root: Path, tmp_path: Path) -> Path:
-    for package in ("ktms", "sim"):
+    for package in ("ktms", "sim", "chaos"):
         for module in (root / package).rglob("*.py"):
             copy = tmp_path / module.relative_to(root)
             copy.parent.mkdir(parents=True, exist_ok=True)

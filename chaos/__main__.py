@@ -1,0 +1,117 @@
+"""`python -m chaos`: breaks real services under traffic and looks what becomes of it."""
+
+import asyncio
+import json
+import sys
+from functools import partial
+from pathlib import Path
+
+import click
+
+from chaos.experiments.all_of_them import EXPERIMENTS
+from chaos.experiments.conduct import Result, conduct
+from chaos.experiments.experiment import Experiment
+from chaos.report.picture import draw
+from chaos.report.rows import Row, as_json, row_of
+from chaos.report.table import lines_of
+from chaos.services.chosen import chosen_services
+from chaos.services.service import ServiceFailed, Unavailable
+
+EXIT_BROKEN, EXIT_SKIPPED = 1, 0
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    r"""Break real services under traffic, and see that the gateway keeps its promises.
+
+    \b
+    Services come from the first of these that has them:
+      KTMS_CHAOS_POSTGRES_URL, KTMS_CHAOS_REDIS_URL, KTMS_CHAOS_TOXIPROXY_URL
+      a Docker engine that answers
+      programs of this machine (.ci/install-toxiproxy builds the proxy)
+    What is missing is a named skip; with KTMS_CHAOS=required it is a failure.
+    """
+
+
+@main.command("list")
+def list_them() -> None:
+    """List the experiments and the ids that each proves."""
+    width = max(map(len, EXPERIMENTS))
+    for one in EXPERIMENTS.values():
+        click.echo(f"{one.name:<{width}}  {one.title}  [{' '.join(one.ids)}]")
+
+
+@main.command()
+@click.argument("names", nargs=-1, metavar="[EXPERIMENT]...")
+@click.option("--seed", default=1, show_default=True, help="What traffic is drawn from.")
+@click.option("--rate", type=click.FloatRange(1, 1000), help="Calls per second, instead of the experiment's own.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="File that takes the rows as JSON.")
+@click.option("--png", "png_file", type=click.Path(path_type=Path), help="File that takes the rows as a picture.")
+@click.option("--journals", type=click.Path(path_type=Path), help="Folder that takes the journal of each run.")
+def run(
+    names: tuple[str, ...],
+    seed: int,
+    rate: float | None,
+    json_file: Path | None,
+    png_file: Path | None,
+    journals: Path | None,
+) -> None:
+    r"""Carry out experiments, all without a name, and print what they found.
+
+    \b
+    Example:
+      python -m chaos run redis-down redis-hung
+      python -m chaos run --json chaos.json
+    """
+    unknown = [name for name in names if name not in EXPERIMENTS]
+    if unknown:
+        raise click.BadParameter(f"there is no experiment {', '.join(unknown)}; `python -m chaos list` names them")
+    wanted = [EXPERIMENTS[name] for name in names or EXPERIMENTS]
+    if rate is not None:
+        wanted = [one.at_rate(rate) for one in wanted]
+    try:
+        rows = asyncio.run(_rows(wanted, seed, journals))
+    except Unavailable as error:
+        click.echo(f"skipped: {error}")
+        sys.exit(EXIT_SKIPPED)
+    except ServiceFailed as error:
+        raise click.ClickException(str(error)) from error
+    for line in lines_of(rows):
+        click.echo(line)
+    if json_file is not None:
+        json_file.write_text(json.dumps(as_json(rows), indent=2) + "\n")
+    if png_file is not None:
+        draw(png_file, rows)
+    if not all(row.passed for row in rows):
+        sys.exit(EXIT_BROKEN)
+
+
+async def _rows(wanted: list[Experiment], seed: int, journals: Path | None) -> list[Row]:
+    rows: list[Row] = []
+    async with chosen_services() as services:
+        for number, one in enumerate(wanted, 1):
+            label = f"[{number}/{len(wanted)}] {one.name}"
+            result = await conduct(one, services, seed=seed, told=partial(_tell_of, label))
+            if journals is not None:
+                _keep_journal(journals, result)
+            rows.append(row_of(result))
+            _tell(f"{label}: {'proves ' + ' '.join(one.ids) if rows[-1].passed else 'FAILED'}\n")
+    return rows
+
+
+def _keep_journal(folder: Path, result: Result) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{result.experiment.name}.jsonl").write_text("\n".join(result.broken.journal.lines()) + "\n")
+
+
+def _tell_of(label: str, word: str) -> None:
+    _tell(f"{label}: {word}")
+
+
+def _tell(text: str) -> None:
+    if sys.stderr.isatty() or text.endswith("\n"):
+        click.echo(f"\r\x1b[K{text}" if sys.stderr.isatty() else text, nl=False, err=True)
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m chaos")

@@ -1,0 +1,1 @@
+"""What is broken, on purpose and on real services, and what must then be seen."""

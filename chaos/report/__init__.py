@@ -1,0 +1,1 @@
+"""What experiments found, for people, machines and documents."""

@@ -1,0 +1,54 @@
+"""One row for each experiment: what it cost its clients, and whether it proves what it is for.
+
+Not here: how rows are written (`table.py`, `picture.py`).
+"""
+
+from dataclasses import asdict, dataclass
+
+from chaos.experiments.conduct import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Times are seconds. `failed` counts calls of known keys that were sent during the fault."""
+
+    experiment: str
+    title: str
+    ids: tuple[str, ...]
+    shown: tuple[str, ...]
+    passed: bool
+    requests: int
+    felt: int
+    failed: int
+    added_p99_s: float
+    worst_added_s: float
+    recovered_s: float
+    complaints: tuple[str, ...]
+
+
+def row_of(result: Result) -> Row:
+    """Put an experiment's result into a row."""
+    during = result.broken.during
+    complaints = [f"{one.id}: {one.text}" for one in result.expected if not one.holds]
+    if not result.was_felt:
+        complaints.insert(0, f"felt by {result.felt} calls, {result.experiment.felt_min} must feel it")
+    complaints += [str(violation) for violation in result.violations]
+    return Row(
+        experiment=result.experiment.name,
+        title=result.experiment.title,
+        ids=result.experiment.ids,
+        shown=result.shown,
+        passed=result.passed,
+        requests=during.calls,
+        felt=result.felt,
+        failed=during.failed,
+        added_p99_s=round(during.added_share_s(0.99), 4),
+        worst_added_s=round(during.worst_added_s, 4),
+        recovered_s=round(result.broken.recovered_s, 2),
+        complaints=tuple(complaints),
+    )
+
+
+def as_json(rows: list[Row]) -> list[dict[str, object]]:
+    """Give rows as plain members."""
+    return [asdict(row) for row in rows]
