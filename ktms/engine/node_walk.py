@@ -131,9 +131,16 @@ class NodeWalk:
             self._refused.add(slot.seat.state.node.name)
         return slot
 
-    def give_back(self, slot: Slot, shot: Shot | None, *, is_asked: bool) -> None:
+    def put_back(self, slot: Slot) -> None:
+        """Give back a slot for which nobody was asked; its node may be asked yet."""
+        self._refused.discard(slot.seat.state.node.name)
+        self._release(slot, drains=False)
+
+    def give_back(self, slot: Slot, shot: Shot | None) -> None:
         """Give the slot back; where the engine may still be at work it drains first."""
-        drains = is_asked and may_work_on(slot.seat, shot)
+        self._release(slot, drains=may_work_on(slot.seat, shot))
+
+    def _release(self, slot: Slot, *, drains: bool) -> None:
         desk = self._desk
         assert desk is not None, "a slot came from a desk"
         self._machines.leases.release(slot.lease, drain_s=LEAVERS_GRACE_S if drains else 0.0)

@@ -33,6 +33,10 @@ from ktms.ports.telemetry import Dependency, Telemetry
 CLOUD_TIME_S = 6 * 3600.0
 """The last quarter of a batch's window: a line that may go to the cloud waits for no machine any more."""
 
+CHOICE_GOOD_S = 0.25
+"""A node that was chosen longer ago is chosen anew: what is known of it may be over. Redis answers within its
+timeout, so it comes to that only where the ledger had to be asked."""
+
 LEFT_MIN_S = 0.5
 """With less time than this no other target is dialled: it could not answer."""
 
@@ -93,6 +97,7 @@ class Walk:
         means, target = self._means, step.target
         if self._spent(self._placed.plan.attempts_max):
             return None
+        await self._permit.granted()  # before anybody is looked at: what is known of a target changes meanwhile
         vendor = target.vendor
         key = means.condition.usable_key(vendor)
         if means.condition.target_rests(target) or (key is None and vendor.keys):
@@ -121,6 +126,8 @@ class Walk:
             slot = await nodes.slot()
             if slot is None:
                 break
+            if not await self._granted_in_time(nodes, slot):
+                continue
             end = await self._ask_node(nodes, step, slot)
             if end is not None:
                 return end
@@ -161,9 +168,22 @@ class Walk:
         regions = intersection(placed.decision.regions, step.model.allowed_regions)
         return Ask(placed.plan.need_tokens, placed.prompt_tokens, placed.answer_tokens, regions)
 
+    async def _granted_in_time(self, nodes: NodeWalk, slot: Slot) -> bool:
+        """Wait for the permit, a slot in hand; False: that took so long that the slot was put back."""
+        clock = self._means.clock
+        taken_at = clock.monotonic()
+        try:
+            await self._permit.granted()
+        except BaseException:
+            nodes.put_back(slot)
+            raise
+        if clock.monotonic() - taken_at <= CHOICE_GOOD_S:
+            return True
+        nodes.put_back(slot)
+        return False
+
     async def _ask_node(self, nodes: NodeWalk, step: LocalStep, slot: Slot) -> Result | Problem | None:
         shot: Shot | None = None
-        is_asked = False
         try:
             self._trail.model = step.model
             call, placed = self._trail.call, self._placed
@@ -176,13 +196,11 @@ class Walk:
                 prompt_tokens=placed.prompt_tokens,
             )
             asked = self._in_time(target)
-            await self._permit.granted()
-            is_asked = True
             shot = await self._means.attempts.ask(
                 asked, self._trail, lambda: self._means.machines.fleet.speaks(slot.seat)
             )
         finally:
-            nodes.give_back(slot, shot, is_asked=is_asked)
+            nodes.give_back(slot, shot)
         if shot.verdict is None or not shot.verdict.out_of_time or asked is target:
             nodes.learn(slot, shot)  # else it was our own deadline
         if shot.verdict is not None and shot.verdict.passes:
@@ -194,7 +212,6 @@ class Walk:
         asked = self._in_time(target)
         shortened = asked is not target
         try:
-            await self._permit.granted()
             shot = await self._means.attempts.ask(asked, self._trail, gate.speaks)
         except BaseException:  # a mistake of ours too: a trial that nobody ends would refuse calls for minutes
             gate.says_nothing()

@@ -18,7 +18,7 @@ from ktms.engine.call import Failed, Result, Whole
 from ktms.engine.settings import EngineSettings
 from ktms.ports.lease_store import Grant, LeaseStoreAway, SlotWish
 from ktms.ports.quota_store import Answer, QuotaStoreAway, Wish
-from tests.engine.rig import CATALOGUE, KEY, Rig, key_id, whole
+from tests.engine.rig import CATALOGUE, KEY, Rig, key_id, refusal, whole
 from tests.engine.virtual_loop import after, settle
 
 TRIP_S = 0.05
@@ -29,12 +29,13 @@ class FarQuotas(MemoryQuotaStore):
     """Answers after a round trip; while `hung`, after a timeout, that it did not."""
 
     hung = False
+    trip_s = TRIP_S
 
     async def reserve(self, wish: Wish) -> Answer:
         if self.hung:
             await after(HUNG_S)
             raise QuotaStoreAway("timeout")
-        await after(TRIP_S)
+        await after(self.trip_s)
         return await super().reserve(wish)
 
 
@@ -170,6 +171,30 @@ async def test_stores_that_hang_cost_a_call_one_timeout() -> None:
     assert dict(result.headers)["X-KTMS-Attempts"] == "local:unknown, alpha:ok"
     assert seconds == HUNG_S
     assert code(await rig.handle(rig.call("homely"))) == ErrorCode.NODE_STATE_UNKNOWN
+
+
+async def test_a_key_that_began_to_rest_meanwhile_is_not_used() -> None:
+    """Reserving may take as long as the ledger does, and what is known of a target is looked at after that."""
+    rig, quotas, _ = await far_rig(Limits(rpm=5))
+    rig.says("alpha", refusal(429, retry_after="20"))
+    rig.says("beta", refusal(500))
+    quotas.trip_s = 3.0
+    async with asyncio.TaskGroup() as group:
+        group.create_task(rig.handle(rig.call("cloudy")))
+        await after(1.0)
+        group.create_task(rig.handle(rig.call("cloudy")))
+    shown = [dict(one.request.prologue.headers)["Authorization"] for one in rig.upstream.exchanges]
+    of_alpha = [key for key in shown if "alpha" in key]
+    assert len(of_alpha) == len(set(of_alpha)) == 2, "the key that rests is not used"
+
+
+async def test_a_slot_that_waited_too_long_for_its_permit_is_put_back_and_taken_anew() -> None:
+    rig, quotas, leases = await far_rig(Limits(rpm=5))
+    quotas.trip_s = 3.0
+    result, seconds = await took_s(rig)
+    assert isinstance(result, Whole)
+    assert (leases.asked, len(rig.dialled), rig.busy) == (2, 1, 0)
+    assert seconds == 3.0 + TRIP_S
 
 
 async def test_a_mistake_of_ours_while_reserving_is_told_and_keeps_nothing() -> None:
