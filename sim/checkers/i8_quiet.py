@@ -61,7 +61,7 @@ def _no_slot_is_left(watch: Watch, journal: Journal) -> Iterator[Violation]:
         if fact.at < begins_at:
             continue
         name, what = ("busy", "slots in use") if fact.kind == "slots_seen" else ("waiting", "waiters")
-        if fact.kind == "slots_seen" and fact.has(name) and fact.number(name) <= _draining(journal, fact):
+        if fact.kind == "slots_seen" and fact.number(name) <= _draining(journal, fact) + _proofs(watch, fact):
             continue
         if fact.has(name):
             of = fact.members.get("node", fact.members.get("model"))
@@ -75,6 +75,18 @@ def _draining(journal: Journal, seen: Fact) -> int:
         for fact in journal.of("lease_released")
         if fact.has("drain_s")
     )
+
+
+def _proofs(watch: Watch, seen: Fact) -> int:
+    """Count the slots of a node that gateways hold while it proves that it generates, or loads a model."""
+    return sum(
+        not one.call and one.target == seen.members["node"] and _is_under_way(one, seen.at)
+        for one in watch.exchanges
+    )
+
+
+def _is_under_way(exchange: Exchange, at: float) -> bool:
+    return exchange.asked.at <= at <= min(exchange.told_at, exchange.asked.at + LOAD_MAX_S)
 
 
 def _nothing_stays_reserved(watch: Watch, journal: Journal) -> Iterator[Violation]:
@@ -103,8 +115,9 @@ def _loads(watch: Watch, journal: Journal, fact: Fact) -> int:
 
     One that was asked of a machine which was gone is seen by nobody but the gateway.
     """
-    mine = [one for one in watch.exchanges if not one.call and one.gateway == fact.host]
-    seen = sum(one.asked.at <= fact.at <= min(one.told_at, one.asked.at + LOAD_MAX_S) for one in mine)
+    seen = sum(
+        not one.call and one.gateway == fact.host and _is_under_way(one, fact.at) for one in watch.exchanges
+    )
     return seen + sum(
         fact.at - LOAD_MAX_S <= log.at <= fact.at and _is_lost(watch, log)
         for log in journal.of("log")
@@ -118,7 +131,9 @@ def _is_lost(watch: Watch, log: Fact) -> bool:
 
 
 def _at_rest(fact: Fact, idle: float | None, loads: int) -> Iterator[Violation]:
-    wrong = [f"{name} {fact.members[name]}" for name in ("inflight", "leases", "connections") if fact.has(name)]
+    wrong = [f"{name} {fact.members[name]}" for name in ("inflight", "connections") if fact.has(name)]
+    if fact.number("leases") > loads:
+        wrong.append(f"leases {fact.members['leases']}")
     if not 0 <= fact.number("upstream_open") - fact.number("upstream_idle") <= loads:
         wrong.append(f"{fact.members['upstream_open']} upstream connections, {fact.members['upstream_idle']} idle")
     if not fact.has("ready"):

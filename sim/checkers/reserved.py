@@ -92,6 +92,7 @@ class Reserved:
         self._faults = [span for kind in STORE_FAULTS for span in watch.fault_spans(kind)]
         self._failovers = watch.fault_spans("redis_failover")
         self._emptied = [at for at, on in watch.faults.get("redis_empty", ()) if on]
+        self._taken_over = [at for at, on in watch.faults.get("redis_failover", ()) if not on]
         self._by_account: dict[str, list[Reservation]] = defaultdict(list)
         self.by_call: dict[str, list[Reservation]] = defaultdict(list)
         self.used: dict[str, Used] = defaultdict(Used)
@@ -174,8 +175,8 @@ class Reserved:
 
     def _last_lost_at(self, one: Reservation, at: float) -> float:
         """Give from when on it had to be declared again, if the store may have lost it."""
-        moments = [lost_at for lost_at in self._emptied if one.asked_at <= lost_at <= at]
-        moments += [span.end for span in self._failovers if span.overlaps(one.asked_at, at) and span.end <= at]
+        forgot = (*self._emptied, *self._taken_over)
+        moments = [lost_at for lost_at in forgot if one.asked_at <= lost_at <= at]
         if self.taken_for_dead(one, at):
             frozen = self._watch.host(one.host).frozen
             moments += [span.end for span in frozen if span.overlaps(one.asked_at, at)]

@@ -70,6 +70,11 @@ def test_what_is_under_way_counts_again_soon_after_a_failover(after_s: float, kn
     assert said(check, told.at(103 + after_s).used("b")) == known
 
 
+def test_the_first_of_failovers_that_overlap_loses_what_was_reserved() -> None:
+    told = story().fault("redis_failover").fault("redis_failover").reserved("a", micros=95)
+    assert said(check, told.at(103).fault("redis_failover", on=False).at(104).used("b")) == []
+
+
 @pytest.mark.parametrize(
     ("after_s", "known"), [(3, []), (9, ["gw2 admitted b at 10; of 100 a day of key:k1 95 are spent"])]
 )

@@ -134,6 +134,13 @@ def test_a_model_may_still_be_loaded_beside() -> None:
     assert said(check, story) == []
 
 
+def test_a_proof_that_is_under_way_holds_its_slot() -> None:
+    story = Story().note("host_up", GATEWAY).at(399).asked(1, "node-0", call="")
+    story.at(400).phase("quiet").note("quiet", GATEWAY, **(AT_REST | {"upstream_open": 2, "leases": 1}))
+    story.note("slots_seen", node="node-0", busy=1).note("slots_seen", node="node-1", busy=1).over()
+    assert said(check, story) == ["node-1 has 1 slots in use at rest"]
+
+
 def test_a_load_that_was_lost_on_its_way_may_still_be_waited_for() -> None:
     story = Story().note("host_up", GATEWAY).at(300).fault("power_off", "node-0").at(302)
     story.log("model_loading", "node=node-0 model=m").at(310).fault("power_off", "node-0", on=False)
