@@ -215,6 +215,8 @@ class Knobs:
     drift: float = 0.0  # of each replica's wall clock, as a share; the n-th has n times as much
     window_bytes: float = 256 * 1024  # of every connection: under way or unread at the peer
     client_slice_bytes: int = 0  # the largest piece in which requests reach a gateway; 0: as they were written
+    loop_look_s: float = 1.0  # how often a gateway looks how late its loop is; production: ten times as often
+    inflight_max: int = 4096  # calls at once, of each gateway
     poll_s: float = 10.0  # how often an operator asks each replica for its readiness
     usage_events_max: int = 10_000  # that a replica without a spool folder holds for the ledger
     sample_s: float = 7.0  # how often it is noted what gateways hold, and what the store of leases counts
@@ -237,6 +239,7 @@ class Draft:
     attempts_max: int = 6
     redis: bool = True
     spool: bool = False  # each replica has a folder for usage events, which outlives its processes
+    saved: bool = False  # each replica has a file for its snapshot, which outlives its processes
     epoch_open: bool = True  # False: what the replicas share was lost just before the world begins
     queue_timeout_ms: int = 2000
     cache_ttl_s: int = 0  # so long answers are kept to be given again

@@ -15,6 +15,7 @@ PLACEMENTS = ("nodes_first", "nodes_only", "cloud_first", "cloud_only", None)
 MEANT = {
     "status": (500.0, 599.0),
     "fewer_slots": (1.0, math.inf),
+    "redis_unfit": (1.0, 2.0),
     "smaller_window": (1.0, math.inf),
     "sliced": (1.0, math.inf),
     "thin_link": (1.0, math.inf),
@@ -27,7 +28,10 @@ LOCAL = "local"
 PRICE_MAX = 10_000
 """Dollars per million tokens that a price may be at most."""
 
-NEEDS_BYTES = ("partition", "thin_link", "sliced", "redis_cut", "redis_failover", "redis_garbled")
+NEEDS_BYTES = (
+    *("partition", "thin_link", "sliced", "redis_cut", "redis_failover", "redis_garbled"),
+    *("redis_full", "redis_readonly", "redis_moved", "redis_forgets_scripts", "redis_unfit"),
+)
 """Faults that mean nothing where there are no bytes."""
 
 

@@ -7,6 +7,7 @@ bytes, and there is no Redis. Not here: what a target answers (`sim/fakes/target
 import asyncio
 import itertools
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 from ktms.adapters.memory.fleet_store import MemoryFleetStore
@@ -23,6 +24,7 @@ from sim.fakes.http_target import HttpTarget
 from sim.fakes.port_target import PortRoads, PortTargets
 from sim.fakes.redis.keyspace import Keyspace
 from sim.fakes.redis.quota_twins import wall_us
+from sim.fakes.redis.refusals import OTHER_PORT
 from sim.fakes.redis.server import SimRedis
 from sim.fakes.shared_store import SharedStore
 from sim.fakes.target import Target
@@ -102,6 +104,7 @@ class Fleet:
             )
         if self.redis is not None:
             await self._listen(REDIS, REDIS_PORT, self.redis.connection)
+            await self._listen(REDIS, OTHER_PORT, partial(self.redis.connection, at_other_port=True))
 
     def add_host(self, name: str) -> None:
         """Make a host known to the network, once."""
@@ -257,6 +260,8 @@ class WireRedis:
                 self._server.restart_empty()
             case "redis_garbled":
                 self._server.state.data.put(EPOCH.encode(), b"soon")
+            case "redis_forgets_scripts":
+                self._server.state.scripts.flush()
             case "redis_failover" if on:
                 self._replicas.append(self._server.state.data.copy())
             case "redis_failover":

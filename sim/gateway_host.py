@@ -14,7 +14,7 @@ from ktms.adapters.redis.connect import RedisProbe
 from ktms.adapters.redis.link import RedisLink
 from ktms.api.routes import Routes
 from ktms.app.assemble import assemble
-from ktms.app.beside import watch_redis
+from ktms.app.beside import tell_fitness, watch_redis
 from ktms.app.gateway import Gateway, GatewaySettings, Ports
 from ktms.app.running import Stops, run_until_stopped
 from sim.fakes.clock import HostClock
@@ -227,6 +227,8 @@ class GatewayHost:
             works.append(watch_redis(probe, telemetry, lambda: link is not None and link.silenced))
         try:
             async with link or nullcontext(), process.made.wide or nullcontext():
+                if link is not None:
+                    await tell_fitness(link, telemetry)
                 await gateway.start(self.name, PORT)
                 process.listening = True
                 self._changed.set()

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from ktms.adapters.memory.answer_cache import MemoryAnswerCache
 from ktms.adapters.memory.lease_store import MemoryLeaseStore
 from ktms.adapters.memory.quota_store import MemoryQuotaStore
+from ktms.adapters.memory.snapshot_file import MemorySnapshotFile
 from ktms.adapters.redis.answer_cache import RedisAnswerCache
 from ktms.adapters.redis.fleet import RedisFleet
 from ktms.adapters.redis.fleet_board import RedisFleetBoard
@@ -36,6 +37,7 @@ from sim.fakes.postgres.view import PostgresView
 from sim.fakes.quota_line import QuotaLine
 from sim.fakes.quotas import JournalQuotas
 from sim.fakes.shared_store import SharedStore
+from sim.fakes.snapshot_file import JournalSnapshotFile
 from sim.fakes.telemetry import JournalTelemetry
 from sim.fakes.usage_spool import JournalSpool, SpoolFolder
 from sim.gateway_host import Made
@@ -49,7 +51,7 @@ class ProcessParts:
     """What every process of one host is made from. `targets_of` is None where requests go over the network.
 
     `store` is what all replicas share where there are no bytes, `redis_url` where it is where there are.
-    `spool_folder` is the disk of this host, where it has one.
+    `spool_folder` and `snapshot_disk` are the disk of this host, where it has one.
     """
 
     seed: Seed
@@ -61,6 +63,7 @@ class ProcessParts:
     redis_url: str | None
     ledger: SimLedger
     spool_folder: SpoolFolder | None
+    snapshot_disk: MemorySnapshotFile | None
     usage_events_max: int
     starts: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
 
@@ -99,6 +102,9 @@ def make_ports(parts: ProcessParts, host: str, clock: HostClock) -> Made:
         reports=ledger,
         telemetry=telemetry,
         exposition=lambda: b"",
+        snapshot_file=None
+        if parts.snapshot_disk is None
+        else JournalSnapshotFile(host, journal, parts.snapshot_disk),
     )
     return Made(
         ports=ports,

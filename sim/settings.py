@@ -3,6 +3,7 @@
 Limits are told by account, as the documents name accounts, so that a judge need not believe what a gateway says.
 """
 
+from ktms.api.listener import ListenerSettings
 from ktms.app.gateway import GatewaySettings
 from ktms.domain.access.key_form import read_key
 from ktms.domain.catalogue import DEFAULT_TENANT
@@ -32,8 +33,13 @@ def gateway_settings(draft: Draft) -> GatewaySettings:
         keepalive_comment_s=knobs.keepalive_comment_s,
         client_stall_s=knobs.client_stall_s,
         dollars_closed=draft.dollars_closed,
+        loop_look_s=knobs.loop_look_s,
+        inflight_max=int(knobs.inflight_max),
     )
-    return GatewaySettings(engine=engine, drain_delay_s=knobs.drain_delay_s, shutdown_s=knobs.shutdown_s)
+    listener = ListenerSettings(own_port=False)  # there are no sockets in a world
+    return GatewaySettings(
+        engine=engine, listener=listener, drain_delay_s=knobs.drain_delay_s, shutdown_s=knobs.shutdown_s
+    )
 
 
 def told_settings(draft: Draft, tokens: Tokens) -> Told:
@@ -48,7 +54,7 @@ def told_settings(draft: Draft, tokens: Tokens) -> Told:
     }
     told |= {f"placements:{key.name}": "|".join(key.placements) for key in draft.keys}
     told |= {"attempts_max": draft.attempts_max, "placement": draft.placement}
-    told |= {"leases_shared": draft.redis, "spool": draft.spool}
+    told |= {"leases_shared": draft.redis, "spool": draft.spool, "saved": draft.saved}
     if draft.redis:
         told |= {"lease_ttl_s": LEASE_TTL_S}
     return told | _limits(draft, tokens)

@@ -7,6 +7,7 @@ happened is in the journal, every byte, reply and timer in the trace. Not here: 
 
 import asyncio
 
+from ktms.adapters.memory.snapshot_file import MemorySnapshotFile
 from ktms.domain.catalogue import Catalogue, ClientKeySpec
 from sim.actors.agent import Announcing, announce_for_ever
 from sim.actors.batch_client import BatchClient, BatchMeans
@@ -140,6 +141,7 @@ class World:
             redis_url=self._fleet.redis_url,
             ledger=self._ledger,
             spool_folder=SpoolFolder() if draft.spool else None,
+            snapshot_disk=MemorySnapshotFile() if draft.saved else None,
             usage_events_max=draft.knobs.usage_events_max,
         )
         around = Surroundings(

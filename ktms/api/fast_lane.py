@@ -12,13 +12,14 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from ktms.api.inbound import RawHeaders
+from ktms.api.crowd import Crowd
+from ktms.api.inbound import Inbound, RawHeaders
 from ktms.api.request_head import RequestHead, read_head
 from ktms.api.routes import Handler, Routes, refusal
 from ktms.api.way_back import taken
 from ktms.api.wire import Dates, Reply
 from ktms.domain.errors import ErrorCode, problem
-from ktms.ports.telemetry import Telemetry
+from ktms.ports.telemetry import Count, Telemetry
 
 HEAD_BYTES_MAX = 16 * 1024
 """A head of an SDK is under 1 kB, with a long trace context 4; a longer one is aiohttp's to judge."""
@@ -29,6 +30,7 @@ WHOLE_WITHIN_S = 1.0
 AHEAD_BYTES_MAX = 64 * 1024
 """What a client may send while its answer is under way; then it has to wait."""
 
+_CROWDED = problem(ErrorCode.OVERLOADED, "Too many connections at once; come back shortly.", retry_after_s=1)
 _HTTP11 = (1, 1)
 _END = b"\r\n\r\n"
 
@@ -47,6 +49,7 @@ class Lanes:
         hot: Mapping[bytes, Handler],
         dates: Dates,
         telemetry: Telemetry,
+        crowd: Crowd,
         head_s: float,
         idle_s: float,
         stall_s: float,
@@ -56,6 +59,7 @@ class Lanes:
         self.starts_max_bytes = max(map(len, self.starts), default=0)
         self.dates = dates
         self.telemetry = telemetry
+        self.crowd = crowd
         self.head_s = head_s
         self.idle_s = idle_s
         self.stall_s = stall_s
@@ -68,6 +72,17 @@ class Lanes:
         self.leaving = self.closing = True
         for lane in tuple(self.open):
             lane.end_if_idle()
+
+    def make_room(self) -> None:
+        """End the oldest connection without a request, if there is one."""
+        idle = next((lane for lane in self.open if lane.is_idle), None)
+        if idle is not None:
+            idle.end_if_idle()
+
+    def refuse_call(self, request: Inbound) -> Reply:
+        """Write that there are too many connections; this one ends with it."""
+        self.telemetry.counted(Count.CALLS_SHED, label="connections")
+        return refusal(request, self.dates, _CROWDED, headers=(("Retry-After", "1"),), keeps=False)
 
     async def stop(self, grace_s: float) -> None:
         """End all connections; a request under way has a moment for its last words."""
@@ -152,11 +167,16 @@ class FastLane(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin; the first head has a deadline."""
         self.transport = cast("asyncio.Transport", transport)  # uvloop's has no base
-        self._lanes.open[self] = None
-        if self._lanes.closing:
+        lanes = self._lanes
+        if lanes.crowd.reached:
+            lanes.make_room()
+        full = lanes.crowd.full
+        lanes.open[self] = None
+        lanes.crowd.open += 1
+        if lanes.closing or full:
             self.transport.close()
             return
-        self._wait(self._lanes.head_s)
+        self._wait(lanes.head_s)
 
     def data_received(self, data: bytes) -> None:
         """Take bytes; serve a request that is whole, hand over what is not for the lane."""
@@ -191,6 +211,13 @@ class FastLane(asyncio.Protocol):
         while self.writing_paused and self.transport is not None:
             self._drained = self._loop.create_future()
             await self._drained
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request is under way, or on its way, and the connection is not closing."""
+        if self.task is not None or self._head is not None or self.transport is None:
+            return False
+        return not self.transport.is_closing()
 
     def end_if_idle(self) -> None:
         """Close unless a request is under way, or on its way."""
@@ -268,6 +295,8 @@ class FastLane(asyncio.Protocol):
             self._end()
 
     async def _reply(self, handler: Handler, request: FastRequest) -> Reply:
+        if self._lanes.crowd.refuses_calls:
+            return self._lanes.refuse_call(request)
         try:
             return await handler(request)
         except Exception as error:  # noqa: BLE001 - the boundary: our mistake becomes a 500 and a line in the log
@@ -304,7 +333,10 @@ class FastLane(asyncio.Protocol):
         general.data_received(data)
 
     def _part(self) -> None:
-        self._lanes.open.pop(self, None)
+        """Be no more of the lane's; who takes the connection over counts it from here on."""
+        if self in self._lanes.open:
+            del self._lanes.open[self]
+            self._lanes.crowd.open -= 1
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

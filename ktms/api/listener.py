@@ -18,7 +18,9 @@ from aiohttp.http import HttpProcessingError, HttpVersion10, HttpVersion11, RawR
 from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 
+from ktms.api.crowd import Crowd
 from ktms.api.fast_lane import FastLane, Lanes, hot_routes
+from ktms.api.port import Port, open_loop_port, open_own_port
 from ktms.api.request_head import HEADERS_MAX, LENGTH_DIGITS_MAX
 from ktms.api.routes import Routes, refusal
 from ktms.api.way_back import taken
@@ -28,6 +30,9 @@ from ktms.ports.telemetry import Telemetry
 
 QUIET_POLL_S = 0.02
 """How often a port that closes looks whether its last clients have taken their answers; they tell nobody."""
+
+CALLS = "/v1/"
+"""Where the routes of clients lie; those beside it are for probes, and answer in any crowd."""
 
 FORCED_CLOSE_S = 0.25
 """Grace for cancelled handlers to write their last event when the server is shut for good."""
@@ -41,6 +46,8 @@ class ListenerSettings:
     idle_s: float = 75.0  # a kept connection without a request
     stall_s: float = 60.0  # a client that takes no byte of its answer
     backlog: int = 1024  # connections the kernel may hold for us
+    connections_max: int = 4096  # of clients; half of what a usual limit of 8,192 open files leaves
+    own_port: bool = True  # False: the loop takes connections, one in each of its turns
     fast_lane: bool = True  # False: aiohttp serves every request
 
 
@@ -63,6 +70,12 @@ class _Connection(RequestHandler):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
+        crowd = self._server.crowd
+        full = crowd.full
+        crowd.open += 1
+        if full:
+            transport.close()
+            return
         self._watch_head()
 
     def data_received(self, data: bytes) -> None:
@@ -101,6 +114,7 @@ class _Connection(RequestHandler):
         self._stop_watch()
         if self._cut_timer is not None:
             self._cut_timer.cancel()
+        self._server.crowd.open -= 1
         super().connection_lost(exc)
 
     def handle_error(
@@ -186,12 +200,18 @@ class _Server(web.Server):
     """aiohttp's server, making our connections."""
 
     def __init__(
-        self, handler: "_AioHandler", settings: ListenerSettings, dates: Dates, telemetry: Telemetry
+        self,
+        handler: "_AioHandler",
+        settings: ListenerSettings,
+        dates: Dates,
+        telemetry: Telemetry,
+        crowd: Crowd,
     ) -> None:
         super().__init__(handler, handler_cancellation=True, request_factory=self._request)
         self.settings = settings
         self.dates = dates
         self.telemetry = telemetry
+        self.crowd = crowd
         self.leaving = False
 
     def _request(
@@ -219,16 +239,18 @@ class Listener:
         self._dates = dates
         self._settings = settings
         self._telemetry = telemetry
+        self._crowd = Crowd(settings.connections_max)
         self._lanes = Lanes(
             hot=hot_routes(routes),
             dates=dates,
             telemetry=telemetry,
+            crowd=self._crowd,
             head_s=settings.head_s,
             idle_s=settings.idle_s,
             stall_s=settings.stall_s,
         )
         self._server: _Server | None = None
-        self._sockets: asyncio.AbstractServer | None = None
+        self._port: Port | None = None
 
     async def start(self, host: str, port: int, *, reuse_port: bool = False) -> int:
         """Open the port and give its number; 0 asks for any free one.
@@ -236,12 +258,12 @@ class Listener:
         Raises:
             OSError: the address is taken or not ours.
         """
-        self._server = _Server(self._dispatch, self._settings, self._dates, self._telemetry)
-        sockets = await asyncio.get_running_loop().create_server(
-            self._connection, host, port, backlog=self._settings.backlog, reuse_port=reuse_port or None
+        self._server = _Server(self._dispatch, self._settings, self._dates, self._telemetry, self._crowd)
+        open_port = open_own_port if self._settings.own_port else open_loop_port
+        self._port = await open_port(
+            self._connection, host, port, backlog=self._settings.backlog, reuse_port=reuse_port
         )
-        self._sockets = sockets
-        return int(sockets.sockets[0].getsockname()[1]) if sockets.sockets else port
+        return self._port.number
 
     def _connection(self) -> asyncio.Protocol:
         assert self._server is not None
@@ -255,8 +277,8 @@ class Listener:
 
     def close(self) -> None:
         """Accept no more connections; those that are open go on."""
-        if self._sockets is not None:
-            self._sockets.close()
+        if self._port is not None:
+            self._port.close()
         self._lanes.close()
         if self._server is not None:
             self._server.pre_shutdown()
@@ -273,9 +295,9 @@ class Listener:
         if self._server is not None:
             await self._server.shutdown(FORCED_CLOSE_S)
             self._server = None
-        if self._sockets is not None:
-            await self._sockets.wait_closed()
-            self._sockets = None
+        if self._port is not None:
+            await self._port.wait_closed()
+            self._port = None
 
     async def _dispatch(self, request: web.BaseRequest) -> web.StreamResponse:
         return _Response(await self._reply(request), self._settings.stall_s)
@@ -291,6 +313,8 @@ class Listener:
         if methods is None:
             keeps = None if target.startswith("/") else False  # a proxy's request: what follows is none of ours
             return refusal(request, self._dates, _unknown(target), keeps=keeps)
+        if self._crowd.refuses_calls and path.startswith(CALLS):
+            return self._lanes.refuse_call(request)
         handler = methods.get(request.method)
         if handler is None:
             allowed = ", ".join(sorted(methods))

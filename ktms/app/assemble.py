@@ -23,6 +23,7 @@ from ktms.engine.quota_upkeep import QuotaUpkeep
 from ktms.engine.readiness import Readiness, judge
 from ktms.engine.refresh import Refresher
 from ktms.engine.settings import EngineSettings
+from ktms.engine.snapshot_keeper import KeeperMeans, SnapshotKeeper
 from ktms.engine.sweep import Sweeper
 from ktms.engine.switchboard import Switchboard
 
@@ -31,7 +32,8 @@ def assemble(ports: Ports, snapshot: Snapshot | None, settings: GatewaySettings)
     """Wire a gateway; nothing runs before `start`."""
     parts = engine_parts(ports, snapshot, settings.engine)
     engine = engine_of(ports, settings.engine, parts)
-    refresher = _refresher(ports, parts, settings.engine)
+    refresher, keeper = _refresher(ports, parts, settings.engine), _keeper(ports, parts, settings.engine)
+    refresher.on_refreshed = keeper.refreshed
     readiness, looks, dates = _readiness(parts), Looks(ports.upstream), Dates(ports.clock)
 
     openai = OpenAIDoor(engine, parts.identities, ports.clock, dates, settings.body)
@@ -48,8 +50,11 @@ def assemble(ports: Ports, snapshot: Snapshot | None, settings: GatewaySettings)
             listener=Listener(routes, dates, settings.listener, ports.telemetry),
             metrics=Listener(health.metrics_routes(), dates, settings.listener, ports.telemetry),
             refresher=refresher,
+            keeper=keeper,
             works=(
                 refresher.run,
+                keeper.run,
+                parts.loop.run,
                 *_money_works(ports, parts),
                 *_fleet_works(ports, parts.machines, looks),
                 *batches.works,
@@ -71,6 +76,7 @@ def _readiness(parts: EngineParts) -> Callable[[], Readiness]:
             postgres_answers=parts.admission.store_answers,
             key_window_open=parts.admission.window_open(),
             nodes_known=parts.machines.fleet.known,
+            saved=parts.current.saved,
         )
 
     return readiness
@@ -104,6 +110,19 @@ def _refresher(ports: Ports, parts: EngineParts, settings: EngineSettings) -> Re
         entropy=ports.entropy,
         telemetry=ports.telemetry,
         settings=settings,
+    )
+
+
+def _keeper(ports: Ports, parts: EngineParts, settings: EngineSettings) -> SnapshotKeeper:
+    return SnapshotKeeper(
+        KeeperMeans(
+            file=ports.snapshot_file,
+            admission=parts.admission,
+            current=parts.current,
+            clock=ports.clock,
+            telemetry=ports.telemetry,
+            key_window_s=settings.key_window_s,
+        )
     )
 
 

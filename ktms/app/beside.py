@@ -1,9 +1,12 @@
-"""What runs beside a gateway in production and belongs to no engine: it looks at what may be idle."""
+"""What a gateway asks of its Redis in production besides the engine's questions: is it fit, does it answer."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 
 from ktms.adapters.redis.connect import RedisAway, RedisProbe
+from ktms.adapters.redis.fitness import unfit
+from ktms.adapters.redis.link import RedisLink
+from ktms.ports.lease_store import LeaseStoreAway
 from ktms.ports.telemetry import Dependency, Gauge, Telemetry
 
 LOOK_EVERY_S = 5.0
@@ -33,6 +36,16 @@ def watch_redis(
             await asyncio.sleep(LOOK_EVERY_S)
 
     return watch
+
+
+async def tell_fitness(link: RedisLink, telemetry: Telemetry) -> None:
+    """Say at the start what would cost slots at night (FR13); a Redis that is away is told by those who ask it."""
+    try:
+        reason = await unfit(link)
+    except LeaseStoreAway:
+        return
+    if reason is not None:
+        telemetry.event("error", "redis_unfit", reason=reason)
 
 
 async def _failure_of(probe: RedisProbe) -> str | None:

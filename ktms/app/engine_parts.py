@@ -18,6 +18,7 @@ from ktms.engine.drain import Drain
 from ktms.engine.fleet import Fleet
 from ktms.engine.ids import Identities
 from ktms.engine.loads import Loads
+from ktms.engine.loop_watch import LoopWatch
 from ktms.engine.node_walk import Machines
 from ktms.engine.outbox import Outbox
 from ktms.engine.place import Placer
@@ -39,6 +40,7 @@ class EngineParts:
     drain: Drain
     identities: Identities
     keyed: KeyedCalls
+    loop: LoopWatch
     machines: Machines
     outbox: Outbox
 
@@ -58,6 +60,7 @@ def engine_parts(ports: Ports, snapshot: Snapshot | None, settings: EngineSettin
         drain=Drain(),
         identities=identities,
         keyed=_keyed_calls(ports, settings),
+        loop=LoopWatch(clock, telemetry, settings.loop_look_s),
         machines=machines,
         outbox=Outbox(ports.ledger, ports.spool, ports.entropy, telemetry),
     )
@@ -86,6 +89,7 @@ def engine_of(ports: Ports, settings: EngineSettings, parts: EngineParts) -> Swi
             current=parts.current,
             drain=parts.drain,
             keyed=parts.keyed,
+            loop=parts.loop,
             means=means,
             placer=Placer(int.from_bytes(ports.entropy.token_bytes(2))),
             settings=settings,

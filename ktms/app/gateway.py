@@ -17,6 +17,7 @@ from ktms.engine.outbox import Outbox
 from ktms.engine.readiness import Readiness
 from ktms.engine.refresh import Refresher
 from ktms.engine.settings import EngineSettings
+from ktms.engine.snapshot_keeper import SnapshotKeeper
 from ktms.ports.answer_cache import AnswerCache
 from ktms.ports.catalogue import CatalogueStore
 from ktms.ports.change_feed import ChangeFeed
@@ -29,6 +30,7 @@ from ktms.ports.ledger import Ledger
 from ktms.ports.node_registry import NodeRegistry
 from ktms.ports.quota_store import QuotaStore
 from ktms.ports.repeats import Repeats
+from ktms.ports.snapshot_file import SnapshotFile
 from ktms.ports.spool import Spool
 from ktms.ports.telemetry import Telemetry
 from ktms.ports.upstream import Upstream
@@ -43,7 +45,8 @@ Work = Callable[[], Coroutine[None, None, None]]
 class Ports:
     """The world, as far as the gateway needs it.
 
-    `exposition` gives the metrics page; `address_refusal` says why a node may not lie at an address.
+    `exposition` gives the metrics page; `address_refusal` says why a node may not lie at an address. Without a
+    `snapshot_file` a start waits for the database.
     """
 
     clock: Clock
@@ -66,6 +69,7 @@ class Ports:
     batches: BatchPorts
     telemetry: Telemetry
     exposition: Callable[[], bytes]
+    snapshot_file: SnapshotFile | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,7 @@ class GatewayParts:
     listener: Listener
     metrics: Listener
     refresher: Refresher
+    keeper: SnapshotKeeper
     works: tuple[Work, ...]
     outbox: Outbox
     drain: Drain
@@ -108,6 +113,7 @@ class Gateway:
         self._listener = parts.listener
         self._metrics = parts.metrics
         self._refresher = parts.refresher
+        self._keeper = parts.keeper
         self._works = parts.works
         self._outbox = parts.outbox
         self._drain = parts.drain
@@ -117,13 +123,20 @@ class Gateway:
         self.routes = parts.routes
 
     async def start(self, host: str, port: int, *, reuse_port: bool = False) -> int:
-        """Load the newest snapshot if the store answers, open the port, give its number.
+        """Load the newest snapshot if the store answers, else the saved one; open the port, give its number.
 
         Raises:
             OSError: the address is taken or not ours.
         """
         await self._refresher.refresh()
+        if not self._refresher.store_answers:
+            await self._keeper.restore()
         return await self._listener.start(host, port, reuse_port=reuse_port)
+
+    @property
+    def started_alone(self) -> bool:
+        """Whether it serves what was saved, since the store did not answer at the start."""
+        return self._keeper.started_alone
 
     async def start_metrics(self, host: str, port: int) -> int:
         """Open a port for the metrics alone, and give its number.

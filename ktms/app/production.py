@@ -1,7 +1,7 @@
 """The real world behind the ports: Postgres, the network, the clock. The only place that chooses adapters.
 
 Opens lazily: a database that is away keeps nobody from starting (FP9), it only keeps the gateway from being
-ready.
+ready, unless a saved snapshot still counts.
 """
 
 import asyncio
@@ -10,8 +10,10 @@ from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 from ktms.adapters.envelope.keyring_secrets import SEALED_ANSWER_BYTES_MAX, KeyringSecrets
+from ktms.adapters.files.snapshot_file import SNAPSHOT_BYTES_MAX, EncryptedSnapshotFile, boot_id
 from ktms.adapters.postgres.batch_store import PostgresBatchStore
 from ktms.adapters.postgres.batch_upkeep import PostgresBatchUpkeep
 from ktms.adapters.postgres.catalogue_store import PostgresCatalogueStore
@@ -54,7 +56,8 @@ class World:
     """Where everything is.
 
     `migrate_url` is a direct connection, `database_url` may lead through a pooler. Without `redis` the slots of
-    our machines are counted in this process alone; without `ledger` usage is kept in this very database.
+    our machines are counted in this process alone; without `ledger` usage is kept in this very database; without
+    `snapshot_file` a start waits for the database.
     """
 
     database_url: Secret
@@ -66,6 +69,7 @@ class World:
     redis: RedisAt | None = None
     ledger: LedgerAt | None = None
     spool_dir: Path | None = None
+    snapshot_file: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +154,7 @@ async def production(world: World) -> AsyncIterator[Production]:
             batches=_batches(database, secrets, entropy),
             telemetry=telemetry,
             exposition=telemetry.exposition,
+            snapshot_file=_snapshot_file(world, entropy),
         )
         yield _production(world, ports, slots, telemetry, database, secrets, entropy)
 
@@ -176,6 +181,20 @@ def _production(
         _database=database,
         _secrets=secrets,
         _migrators=_migrators(world, entropy, telemetry),
+    )
+
+
+def _snapshot_file(world: World, entropy: SystemEntropy) -> EncryptedSnapshotFile | None:
+    """Give where the snapshot is saved, bound to its database: host and name of it, and no credential."""
+    if world.snapshot_file is None:
+        return None
+    url = urlsplit(world.database_url.reveal())
+    host = parse_qs(url.query).get("host", [""])[-1]
+    return EncryptedSnapshotFile(
+        world.snapshot_file,
+        KeyringSecrets(world.keyring, entropy, sealed_bytes_max=SNAPSHOT_BYTES_MAX),
+        f"{url.netloc.rpartition('@')[2] or host}{url.path}",
+        boot_id(),
     )
 
 

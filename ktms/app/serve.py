@@ -1,14 +1,17 @@
 """`ktms serve`: one gateway process in production, everything from the environment.
 
-A database that is away at start does not end the process: it listens, is alive, and is not ready (FP9).
+A database that is away at start does not end the process: it listens, is alive, and is not ready, or serves
+what was saved while that counts (FP9).
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
 from ktms.adapters.postgres.encryption_state import KeyringMismatch
 from ktms.adapters.postgres.migrate import MigrationRefused
 from ktms.adapters.redis.connect import RedisProbe
+from ktms.adapters.system.open_files import raise_open_files
 from ktms.adapters.system.port_owner import port_owner
 from ktms.adapters.telemetry.access_line import LogFormat
 from ktms.app.admin_port import admin_port
@@ -43,7 +46,11 @@ async def serve(settings: Settings) -> None:
                 real.telemetry.event("warning", "no_redis", remedy="set KTMS_REDIS_URL where replicas share nodes")
             for line in settings.unknown_names:
                 real.telemetry.event("warning", "unknown_setting", line=line)
-            gateway = assemble(real.ports, None, gateway_settings(settings, drain_delay_s=settings.drain_delay_s))
+            gateway = assemble(
+                real.ports,
+                None,
+                gateway_settings(settings, drain_delay_s=settings.drain_delay_s, files_max=raise_open_files()),
+            )
             opened.push_async_callback(gateway.stop)
             await _listen(gateway.start, settings.http_addr)
             if settings.metrics_addr is not None:
@@ -62,8 +69,11 @@ async def serve(settings: Settings) -> None:
             preparing = _Preparing(real, settings.bootstrap_admin_key)
 
             async def run() -> None:
-                await preparing.run()
-                await gateway.run()
+                async with asyncio.TaskGroup() as group:
+                    prepared = group.create_task(preparing.run())
+                    if not gateway.started_alone:  # else calls are served already, and lean on what runs beside
+                        await prepared
+                    await gateway.run()
 
             works: list[Callable[[], Awaitable[None]]] = [run, real.telemetry.run]
             if settings.redis_url is not None:
@@ -105,6 +115,7 @@ def _world(settings: Settings) -> World:
         else RedisAt(settings.redis_url, settings.redis_timeout_ms / MS_PER_S),
         ledger=ledger_at(settings),
         spool_dir=settings.spool_dir,
+        snapshot_file=settings.snapshot_file,
     )
 
 

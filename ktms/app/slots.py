@@ -11,11 +11,11 @@ from ktms.adapters.memory.answer_cache import MemoryAnswerCache
 from ktms.adapters.memory.lease_store import MemoryLeaseStore
 from ktms.adapters.memory.quota_store import MemoryQuotaStore
 from ktms.adapters.redis.answer_cache import RedisAnswerCache
-from ktms.adapters.redis.fitness import unfit
 from ktms.adapters.redis.fleet import RedisFleet
 from ktms.adapters.redis.fleet_board import RedisFleetBoard
 from ktms.adapters.redis.link import RedisLink
 from ktms.adapters.redis.quota import RedisQuotaStore
+from ktms.app.beside import tell_fitness
 from ktms.app.failed import StartFailed
 from ktms.domain.access.secret import Secret
 from ktms.ports.answer_cache import AnswerCache
@@ -69,7 +69,7 @@ async def open_slots(redis: RedisAt | None, entropy: Entropy, telemetry: Telemet
         fleet = RedisFleet(link)
         if redis.ours:
             await _open(fleet, telemetry)
-        await _tell_fitness(link, telemetry)
+        await tell_fitness(link, telemetry)
         replica = entropy.token_bytes(REPLICA_BYTES).hex()
         board, quotas = RedisFleetBoard(link, replica), RedisQuotaStore(link, replica)
         yield Slots(fleet, fleet, board, quotas, RedisAnswerCache(wide, link), lambda: link.silenced)
@@ -91,13 +91,3 @@ async def _open(fleet: RedisFleet, telemetry: Telemetry) -> None:
             telemetry.dependency_failed(Dependency.REDIS, "open_leases", away.kind)
         else:
             return
-
-
-async def _tell_fitness(link: RedisLink, telemetry: Telemetry) -> None:
-    """Say at the start what would cost slots at night (FR13); a Redis that is away is told by those who ask it."""
-    try:
-        reason = await unfit(link)
-    except LeaseStoreAway:
-        return
-    if reason is not None:
-        telemetry.event("error", "redis_unfit", reason=reason)

@@ -19,6 +19,7 @@ from ktms.adapters.embedded.valkey_server import EmbeddedValkey
 from ktms.adapters.postgres.encryption_state import KeyringMismatch
 from ktms.adapters.postgres.migrate import MigrationRefused
 from ktms.adapters.redis.connect import RedisProbe
+from ktms.adapters.system.open_files import raise_open_files
 from ktms.adapters.system.port_owner import port_owner
 from ktms.adapters.telemetry.access_line import LogFormat
 from ktms.app.admin_port import admin_port
@@ -77,7 +78,8 @@ async def up(options: UpOptions, settings: Settings, home: Home, data_dir: Path)
             new_key = await first_client_key(home, real.keys, real.ports.keys)
             wanted = await _wanted(options, file, real, opened)
             applied, warned = await _applied(wanted, real)
-            gateway = assemble(real.ports, None, gateway_settings(settings, drain_delay_s=0))
+            files_max = raise_open_files()
+            gateway = assemble(real.ports, None, gateway_settings(settings, drain_delay_s=0, files_max=files_max))
             port, notes = await _open_port(gateway, options, settings)
             opened.push_async_callback(gateway.stop)
             await opened.enter_async_context(admin_port(real, admin_at, gateway.fleet))

@@ -10,7 +10,7 @@ from enum import Enum
 
 from ktms.domain.access.pricing import NO_PRICES, PriceTable
 from ktms.domain.access.secret import Secret
-from ktms.domain.catalogue import EngineKind, PolicySpec, Selection, TimeoutSpec, VendorKind
+from ktms.domain.catalogue import Catalogue, EngineKind, PolicySpec, Selection, TimeoutSpec, VendorKind
 from ktms.domain.ids import ModelName, NodeName, Region, VendorKeyId, VendorModel, VendorName
 from ktms.domain.placement import Placement
 
@@ -133,9 +133,13 @@ class Chain:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """One version of everything. `names` holds every accepted exact name: models, aliases, chains."""
+    """One version of everything. `names` holds every accepted exact name: models, aliases, chains.
+
+    `catalogue` is what it was compiled from: a saved snapshot is compiled from that again.
+    """
 
     version: int
+    catalogue: Catalogue
     names: Mapping[str, Model | Chain]
     models: tuple[Model, ...]
     chains: tuple[Chain, ...]

@@ -6,14 +6,15 @@ Not here: what the key may do (`domain/routing/choose.py`).
 """
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from ktms.domain.access.client_key import ClientKey
 from ktms.domain.access.key_form import KeyKind, KeyText, digest_of, read_key, same_digest
-from ktms.domain.access.key_window import Fresh, KeyWindow, Known, usable
+from ktms.domain.access.key_window import Fresh, KeyWindow, Known, Sighting, usable
 from ktms.domain.errors import CallFailed, ErrorCode, problem
 from ktms.domain.ids import KeyId
+from ktms.domain.saved_snapshot import AgedKey
 from ktms.engine.settings import EngineSettings
 from ktms.ports.catalogue import StoreAway
 from ktms.ports.clock import Clock
@@ -34,7 +35,7 @@ class _Answered:
 
 
 class Admission:
-    """Verifies client keys."""
+    """Verifies client keys. `answered_at`: when the store last answered, by the monotonic clock."""
 
     def __init__(self, keys: KeyStore, clock: Clock, telemetry: Telemetry, settings: EngineSettings) -> None:
         self._keys = keys
@@ -43,7 +44,7 @@ class Admission:
         self._lookup_s = settings.lookup_s
         self._window = KeyWindow(window_s=settings.key_window_s)
         self._pending: dict[bytes, asyncio.Future[_Answered | None]] = {}
-        self._answered_at: float | None = None
+        self.answered_at: float | None = None
         self.store_answers = False
 
     async def admit(self, token: str) -> ClientKey:
@@ -71,7 +72,18 @@ class Admission:
 
     def window_open(self) -> bool:
         """Whether keys verified earlier still count: the last answer of Postgres is young enough (FP6, FP7)."""
-        return self._window.open(self._answered_at, self._clock.monotonic())
+        return self._window.open(self.answered_at, self._clock.monotonic())
+
+    def sightings(self) -> tuple[Sighting, ...]:
+        """Give the verified keys, to be saved (FP9)."""
+        return self._window.sightings()
+
+    def restore(self, keys: Iterable[AgedKey], answered_ago_s: float) -> None:
+        """Take over what an earlier process knew; each key counts until its window ends."""
+        now = self._clock.monotonic()
+        self.answered_at = now - answered_ago_s
+        for one in keys:
+            self._window.remember(one.key.digest, one.key, now - one.age_s)
 
     def forget(self, key_id: KeyId) -> None:
         """Drop what is known of a key: it was changed or revoked elsewhere."""
@@ -143,6 +155,6 @@ class Admission:
             self.store_answers = False
             return None
         self.store_answers = True
-        self._answered_at = self._clock.monotonic()
+        self.answered_at = self._clock.monotonic()
         self._telemetry.gauge(Gauge.DEPENDENCY_UP, 1, Dependency.POSTGRES.value)
         return found

@@ -18,17 +18,26 @@ class Readiness:
 
 
 def judge(
-    *, draining: bool, version: int, postgres_answers: bool, key_window_open: bool, nodes_known: bool
+    *,
+    draining: bool,
+    version: int,
+    postgres_answers: bool,
+    key_window_open: bool,
+    nodes_known: bool,
+    saved: bool = False,
 ) -> Readiness:
     """Judge from what the replica knows of itself; `version` 0 means that it has no snapshot.
 
-    `nodes_known` is False while Redis does not tell how busy the nodes are: the cloud still answers (FR14).
+    `saved`: it has that from disk, and the database has not confirmed it yet (FP9). `nodes_known` is False while
+    Redis does not tell how busy the nodes are: the cloud still answers (FR14).
     """
     if draining:
         return Readiness("draining", ("shutting_down",), version)
     reasons = []
     if version == 0:
         reasons.append("no_snapshot")
+    if saved:
+        reasons.append("saved_snapshot")
     if not postgres_answers:
         reasons.append("postgres_away")
     if not nodes_known:

@@ -6,6 +6,7 @@ Not here: which snapshot is good (it compiles or it does not: `domain/routing/co
 """
 
 import asyncio
+from collections.abc import Callable
 
 from ktms.domain.catalogue_rules import CatalogueInvalid
 from ktms.engine.admit import Admission
@@ -24,7 +25,10 @@ FEED_REOPEN_S = 1.0
 
 
 class Refresher:
-    """Keeps the snapshot and the verified keys of one replica fresh."""
+    """Keeps the snapshot and the verified keys of one replica fresh.
+
+    `on_refreshed` is told of each refresh that succeeded; `store_answers`: the last one was answered.
+    """
 
     def __init__(
         self,
@@ -44,6 +48,8 @@ class Refresher:
         self._entropy = entropy
         self._telemetry = telemetry
         self._settings = settings
+        self.on_refreshed: Callable[[], None] = _nobody
+        self.store_answers = False
         self._one_at_a_time = asyncio.Lock()  # or a slow older snapshot would replace a newer one
 
     async def run(self) -> None:
@@ -58,18 +64,22 @@ class Refresher:
         try:
             async with self._one_at_a_time, asyncio.timeout(self._settings.lookup_s):
                 version = await self._store.version()
-                if version != self._current.version:
+                if version != self._current.version or self._current.saved:
                     self._current.swap(await self._store.snapshot())
                 self._current.confirm()
         except (StoreAway, TimeoutError):
+            self.store_answers = False
             self._telemetry.dependency_failed(Dependency.POSTGRES, "load_catalogue", "away")
             return False
         except CatalogueInvalid as error:
+            self.store_answers = True
             self._telemetry.event("error", "snapshot_refused", reason=str(error))
             return False
         finally:
             self._telemetry.gauge(Gauge.SNAPSHOT_VERSION, self._current.version)
             self._telemetry.gauge(Gauge.SNAPSHOT_AGE_S, self._current.age_s)
+        self.store_answers = True
+        self.on_refreshed()
         return True
 
     async def _poll_catalogue(self) -> None:
@@ -97,3 +107,7 @@ class Refresher:
 
     async def _pause(self, seconds: float) -> None:
         await asyncio.sleep(seconds * self._entropy.uniform(1 - JITTER, 1 + JITTER))
+
+
+def _nobody() -> None:
+    """Hear of a refresh and do nothing."""

@@ -24,6 +24,7 @@ class EngineSettings:
     stream_max_bytes: int = 512 * MIB  # an endless stream ends here (FV9)
     explain_choices: bool = False  # each choice of a node is told to the debug log with all its terms
     dollars_closed: bool = False  # no call passes whose dollars cannot be counted, whoever calls (FR3)
+    loop_look_s: float = 0.1  # a stall of the event loop of twice this is always seen (FG7)
     inflight_max: int = 4096  # calls at once; beyond it new ones are refused early (FG6)
 
     def __post_init__(self) -> None:

@@ -21,6 +21,7 @@ from ktms.engine.budget import Budget
 from ktms.engine.call import Call, Failed, Result, Streamed, Whole
 from ktms.engine.current import Current
 from ktms.engine.drain import Drain
+from ktms.engine.loop_watch import LoopWatch
 from ktms.engine.permit import Permit
 from ktms.engine.place import Placed, Placer
 from ktms.engine.relay import ClientStream
@@ -31,7 +32,7 @@ from ktms.engine.trail import Trail
 from ktms.engine.walk import Means, Walk
 from ktms.ports.client import Client
 from ktms.ports.clock import Clock
-from ktms.ports.telemetry import Telemetry
+from ktms.ports.telemetry import Count, Telemetry
 
 _NO_CONFIG = problem(ErrorCode.CONFIG_UNAVAILABLE, "The gateway has no configuration yet.", retry_after_s=2)
 _DRAINING = problem(ErrorCode.DRAINING, "This replica is shutting down; ask another.", retry_after_s=1)
@@ -51,6 +52,7 @@ class Parts:
     current: Current
     drain: Drain
     keyed: KeyedCalls
+    loop: LoopWatch
     means: Means
     placer: Placer
     settings: EngineSettings
@@ -106,12 +108,23 @@ class Switchboard:
             raise CallFailed(_NO_CONFIG)
         return snapshot
 
+    def _shed(self) -> None:
+        """Refuse a call where there is too much to do: early, before anything was done for it (FG6)."""
+        parts = self._parts
+        if parts.drain.inflight > parts.settings.inflight_max:
+            reason = "calls"
+        elif parts.loop.behind:
+            reason = "loop"
+        else:
+            return
+        parts.telemetry.counted(Count.CALLS_SHED, label=reason)
+        raise CallFailed(_OVERLOADED)
+
     async def _answer(self, call: Call, client: Client, trail: Trail) -> Result:
         parts = self._parts
         if not parts.drain.takes_calls:
             raise CallFailed(_DRAINING)
-        if parts.drain.inflight > parts.settings.inflight_max:
-            raise CallFailed(_OVERLOADED)
+        self._shed()
         trail.key = await parts.admission.admit(call.token) if call.run is None else call.run.key
         if call.once is None:
             return await self._carried_out(trail, client)

@@ -24,13 +24,14 @@ class Gauge(StrEnum):
     BREAKER_STATE = "breaker_state"  # label: vendor; 0 closed, 1 half open, 2 open
     SNAPSHOT_VERSION = "snapshot_version"
     SNAPSHOT_AGE_S = "snapshot_age_s"
+    SNAPSHOT_SAVED_AT = "snapshot_saved_at"  # wall seconds since 1970
     NODE_SLOTS_BUSY = "node_slots_busy"  # label: node
     NODE_ENGINE_CALLS = "node_engine_calls"  # label: node; as its engine says, NaN where that is no longer known
     NODE_KV_USED = "node_kv_used"  # label: node; share of its cache, as its engine says; NaN as above
     NODE_HEALTH = "node_health"  # label: node; 0 healthy, 1 suspect, 2 down, 3 refuses our token
     QUEUE_WAITING = "queue_waiting"  # label: model; waiters of all replicas
     QUEUE_FORECAST_ERROR = "queue_forecast_error"  # label: model; mean of |forecast - actual| / actual
-    LOOP_LAG_S = "loop_lag_s"
+    LOOP_LAG_S = "loop_lag_s"  # how late the last look at the loop came; shown is the worst since the last scrape
     BATCH_LINES_WAITING = "batch_lines_waiting"  # of all batches
     USAGE_WAITING = "usage_waiting"  # usage events that the ledger does not have yet
 
@@ -39,7 +40,10 @@ class Count(StrEnum):
     """What is counted besides calls, attempts and errors."""
 
     BATCH_LINES = "batch_lines"  # label: result; done, failed, expired, again (run once more), lost
+    SNAPSHOT_SAVES = "snapshot_saves"  # label: result; saved, failed
     USAGE_DROPPED = "usage_dropped"  # usage events that no ledger will ever have
+    LOOP_BLOCKED = "loop_blocked"  # stalls of the event loop
+    CALLS_SHED = "calls_shed"  # label: reason; calls, loop, connections
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,10 @@ SLACK_S = 0.5
 UNCLEAR_S = 40.0
 """After a fault of the store: what waited for it has been told, lived its time and drained by then."""
 
-STORE_FAULTS = ("redis_away", "redis_hung", "redis_slow", "redis_cut", "redis_failover")
+STORE_FAULTS = (
+    *("redis_away", "redis_hung", "redis_slow", "redis_cut", "redis_failover"),
+    *("redis_full", "redis_readonly", "redis_moved", "redis_unfit"),
+)
 """While one of these is on, what a replica asks may have no effect, or one that does not last."""
 
 

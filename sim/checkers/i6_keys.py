@@ -28,7 +28,7 @@ NEWBORN_S = 3.0
 
 KEY_WINDOW_S = 300.0
 
-POSTGRES_FAULTS = ("postgres_away", "postgres_hung", "postgres_slow")
+POSTGRES_FAULTS = ("postgres_away", "postgres_failover", "postgres_hung", "postgres_slow", "keys_locked")
 
 
 @dataclass(slots=True)

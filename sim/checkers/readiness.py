@@ -23,7 +23,14 @@ AT_ONCE_S = 0.1
 SETTLES_S = 30.0
 """Starting, or finding the database again, may take this long."""
 
-OUTAGES = ("postgres_away", "postgres_hung", "postgres_slow", "feed_lost")
+OUTAGES = (
+    "postgres_away",
+    "postgres_failover",
+    "postgres_hung",
+    "postgres_slow",
+    "keys_locked",
+    "feed_lost",
+)
 
 
 def check_readiness(watch: Watch, journal: Journal) -> Iterator[Violation]:

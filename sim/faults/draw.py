@@ -78,6 +78,7 @@ AMOUNTS = {
     "postgres_slow": (0.05, 4.0),
     "ledger_slow": (0.1, 8.0),
     "redis_slow": (0.005, 2.0),
+    "redis_unfit": (1.0, 2.0),
     "sigterm_twice": (0.1, 8.0),
     "wall_jump": (-7200.0, 7200.0),
     "lag": (0.2, 6.0),
@@ -86,5 +87,5 @@ AMOUNTS = {
 
 WHOLE = frozenset(
     {"sliced", "thin_link", "status", "rate_limited", "overloaded", "fewer_slots", "smaller_window"}
-    | {"cut", "stall", "error_in_200", "meaning_in_200", "malformed"}
+    | {"redis_unfit", "cut", "stall", "error_in_200", "meaning_in_200", "malformed"}
 )

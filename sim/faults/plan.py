@@ -69,6 +69,8 @@ KINDS: dict[str, Kind] = {
     "postgres_away": Kind(On.POSTGRES, ("FP1", "FP2", "FP4", "FP6", "FP7")),
     "postgres_hung": Kind(On.POSTGRES, ("FP1", "FP2", "FP3", "FP4", "FP6", "FP7")),
     "postgres_slow": Kind(On.POSTGRES, (), "seconds per answer"),
+    "postgres_failover": Kind(On.POSTGRES, ("FP12",), drawn=False),  # what is under way is lost, done or not
+    "keys_locked": Kind(On.POSTGRES, ("FP10", "S09"), drawn=False),  # questions about keys wait, each in its place
     "feed_lost": Kind(On.POSTGRES, (), instant=True),
     "redis_away": Kind(On.REDIS, ("FR4", "FR5", "FR6", "FR7", "FR10", "FR14")),
     "redis_hung": Kind(On.REDIS, ("FR4", "FR5", "FR6", "FR7", "FR8", "FR10", "FR14")),
@@ -77,6 +79,11 @@ KINDS: dict[str, Kind] = {
     "redis_garbled": Kind(On.REDIS, (), instant=True, drawn=False),  # somebody overwrote when it was found empty
     "redis_cut": Kind(On.GATEWAY, ()),  # this replica alone cannot reach it; what was sent arrives when it ends
     "redis_failover": Kind(On.REDIS, ("S03",)),  # its replica hears nothing from here on; then that one takes over
+    "redis_full": Kind(On.REDIS, ()),  # it has no memory left and refuses what would take some
+    "redis_readonly": Kind(On.REDIS, ("FR12",)),  # it is a replica now, and refuses what writes
+    "redis_moved": Kind(On.REDIS, ("FR12",)),  # of a cluster; the slot of our keys lies at another port of it
+    "redis_forgets_scripts": Kind(On.REDIS, (), instant=True),
+    "redis_unfit": Kind(On.REDIS, ("FR13",), "1: it evicts, 2: it runs no scripts", drawn=False),
     # The accounting service.
     "ledger_away": Kind(On.LEDGER, ("FL1", "FL2", "FL4")),
     "ledger_hung": Kind(On.LEDGER, ("FL3",)),  # takes what is sent, which takes effect when it ends
@@ -88,7 +95,7 @@ KINDS: dict[str, Kind] = {
     "sigterm": Kind(On.GATEWAY, ("FG1",)),  # a new process when it ends
     "sigterm_twice": Kind(On.GATEWAY, ("FG2",), "seconds between the two"),
     "wall_jump": Kind(On.GATEWAY, ("FG5",), "seconds, forward or back", instant=True),
-    "lag": Kind(On.GATEWAY, (), "seconds the loop stands still", instant=True),
+    "lag": Kind(On.GATEWAY, ("FG7",), "seconds the loop stands still", instant=True),
     # What people do.
     "bad_catalogue": Kind(On.OPERATOR, (), instant=True),
     "new_catalogue": Kind(On.OPERATOR, (), instant=True),

@@ -62,11 +62,15 @@ KINDS: dict[str, frozenset[str]] = {
         "quota_raised": "account day_micros month_micros",  # to at least what the ledger knows
         "quota_unknown": "operation failure",  # away, timeout, silenced, error, cancelled
         "keys_asked": "ids answer",  # found, away, hung
+        "answer_lost": "operation took_effect",  # the connection to the database broke under this
+        "places_full": "operation in_use",  # no connection to the database was free for it
         "key_made": "key",
         "key_revoked": "key",
         "catalogue_applied": "version valid",
         "announced": "machine node gateway epoch status code",  # what an agent was told
         "snapshot_in_force": "version",
+        "snapshot_saved": "version ids",  # on the disk of its machine, with the keys verified by then
+        "snapshot_loaded": "version ids",  # version 0: there was none
         "usage": "event_id request_id target node status prompt_tokens completion_tokens estimated",
         "usage_sent": "ids",
         "usage_kept": "sender ids fresh rows",  # one transaction; rows: how many there are then

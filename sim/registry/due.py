@@ -8,12 +8,6 @@ class Due(StrEnum):
 
     NOW = "now"
     NEVER = "never"  # nothing real is involved, so there is nothing for a chaos test to show
-    LEASES = "leases"
-    MONEY = "money"
-    CACHE = "cache"
-    LEDGER = "ledger"
     AGENT = "agent"
-    BATCHES = "batches"
-    LOAD = "load"
     CHAOS = "chaos"
     RELEASES = "releases"

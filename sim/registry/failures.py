@@ -38,8 +38,8 @@ _REDIS = (
     _row("FR9", "each reply of Redis is 2 s late", "treated as one that never answers", Due.NOW),
     _row("FR10", "Redis is back", "in use again within 3 s, its counts still right", Due.NOW),
     _row("FR11", "Redis is back and empty", "for one renewal period only running answers get slots", Due.NOW),
-    _row("FR12", "Redis fails over", "as a network error; it passes by itself", Due.LEASES),
-    _row("FR13", "Redis evicts keys or has no scripts", "said plainly at the start", Due.LEASES),
+    _row("FR12", "Redis fails over", "as a network error; it passes by itself", Due.NOW),
+    _row("FR13", "Redis evicts keys or has no scripts", "said plainly at the start", Due.NOW),
     _row("FR14", "readiness without Redis", "200, degraded", Due.NOW),
 )
 
@@ -48,14 +48,19 @@ _POSTGRES = (
     _row("FP2", "Postgres is down, the key is not known", "503 auth_unavailable with Retry-After", Due.NOW),
     _row("FP3", "Postgres accepts and never answers", "one look-up per key, at most 3 s, then as down", Due.NOW),
     _row("FP4", "Postgres is down, and with it the catalogue", "the last good snapshot stays in force", Due.NOW),
-    _row("FP5", "a repeat cannot be told from a first call", "503 idempotency_unavailable, no work", Due.BATCHES),
+    _row("FP5", "a repeat cannot be told from a first call", "503 idempotency_unavailable, no work", Due.NOW),
     _row("FP6", "readiness while known keys still count", "200, degraded", Due.NOW),
     _row("FP7", "readiness once they no longer do", "503", Due.NOW),
     _row("FP8", "Postgres is back", "keys verify within 2 s, one look-up for each", Due.NOW),
-    _row("FP9", "Postgres is down at the start", "alive and not ready until it answers", Due.LEASES),
-    _row("FP10", "all connections to Postgres are in use", "a short wait, then as down", Due.CHAOS),
-    _row("FP11", "a key is revoked and nobody hears of it", "refused within 10 s all the same", Due.LEASES),
-    _row("FP12", "Postgres fails over in a change", "all of it is stored or nothing", Due.CHAOS),
+    _row(
+        "FP9",
+        "Postgres is down at the start",
+        "what was saved is served while keys of it count; else not ready",
+        Due.NOW,
+    ),
+    _row("FP10", "all connections to Postgres are in use", "a short wait, then as down", Due.NOW),
+    _row("FP11", "a key is revoked and nobody hears of it", "refused within 10 s all the same", Due.NOW),
+    _row("FP12", "Postgres fails over in a change", "all of it is stored or nothing", Due.NOW),
 )
 
 _LEDGER = (
@@ -95,8 +100,8 @@ _GATEWAY = (
     _row("FG3", "a replica is killed", "its slots and reservations come back, nothing is paid twice", Due.NOW),
     _row("FG4", "a rolling upgrade under load", "old and new work side by side, no call fails", Due.RELEASES),
     _row("FG5", "the wall clock jumps", "no timer, window or lease notices", Due.NOW, real=False),
-    _row("FG6", "more calls than it can hold", "refused early; it stays alive", Due.LOAD),
-    _row("FG7", "the event loop stands still", "measured and shown", Due.LOAD),
+    _row("FG6", "more calls than it can hold", "refused early; it stays alive", Due.NOW),
+    _row("FG7", "the event loop stands still", "measured and shown", Due.NOW),
     _row("FG8", "no file descriptors left", "it accepts again as soon as there are", Due.CHAOS),
     _row("FG9", "encryption keys are rotated", "no call fails, no row keeps the old key", Due.RELEASES),
     _row("FG10", "two migrations at once", "one is applied, the other waits", Due.CHAOS),

@@ -9,6 +9,8 @@ from sim.scenarios.fleet.nodes.all_of_them import NODE_SCENARIOS
 from sim.scenarios.ledger.all_of_them import LEDGER_SCENARIOS
 from sim.scenarios.lifecycle.all_of_them import LIFECYCLE_SCENARIOS
 from sim.scenarios.limits.all_of_them import LIMIT_SCENARIOS
+from sim.scenarios.overload.all_of_them import OVERLOAD_SCENARIOS
+from sim.scenarios.redis.all_of_them import REDIS_SCENARIOS
 from sim.scenarios.scenario import Scenario
 from sim.scenarios.targets.all_of_them import TARGET_SCENARIOS
 
@@ -25,5 +27,7 @@ SCENARIOS: dict[str, Scenario] = {
         *LIMIT_SCENARIOS,
         *LEASE_SCENARIOS,
         *NODE_SCENARIOS,
+        *REDIS_SCENARIOS,
+        *OVERLOAD_SCENARIOS,
     )
 }

@@ -72,6 +72,7 @@ def draft_of(seed: Seed, level: Level) -> Draft:
         keys=keys,
         placement=chance.pick((None, None, "cloud_first")),
         attempts_max=chance.pick((6, 6, 2, 1)),
+        saved=seed.chance("saved").happens(0.5),
         knobs=_knobs(chance),
         calls=_calls(seed, chance, runs_s, replicas),
         faults=plan,

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from ktms.adapters.memory.telemetry import MemoryTelemetry
 from ktms.adapters.system.clock import SystemClock
 from ktms.api import fast_lane
+from ktms.api.crowd import Crowd
 from ktms.api.fast_lane import AHEAD_BYTES_MAX, FastLane, Lanes, hot_routes
 from ktms.api.inbound import Inbound
 from ktms.api.request_head import BODY_BYTES_MAX
@@ -54,7 +55,13 @@ class Lane:
             }
         )
         self.lanes = Lanes(
-            hot=hot, dates=self.dates, telemetry=self.telemetry, head_s=head_s, idle_s=idle_s, stall_s=stall_s
+            hot=hot,
+            dates=self.dates,
+            telemetry=self.telemetry,
+            crowd=Crowd(100),
+            head_s=head_s,
+            idle_s=idle_s,
+            stall_s=stall_s,
         )
         self.port = 0
         self._server: asyncio.Server | None = None

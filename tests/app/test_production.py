@@ -1,6 +1,8 @@
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -11,10 +13,13 @@ from ktms.app.production import Production, World, production
 from ktms.domain.access.actor import Actor, Role
 from ktms.domain.access.keyring import Keyring
 from ktms.domain.catalogue import ClientKeySpec
+from ktms.domain.saved_snapshot import SavedSnapshot
 from ktms.ports.catalogue import StoreAway
+from ktms.ports.snapshot_file import SnapshotUnusable
 from tests.app.conftest import Log
 from tests.conftest import Gate
 from tests.engine.rig import CATALOGUE
+from tests.saved_snapshots import saved_snapshot_of
 
 pytestmark = pytest.mark.service
 
@@ -113,3 +118,28 @@ async def test_nothing_of_the_address_of_the_database_is_shown(world_of: MakeWor
 
 def _members(world: World) -> dict[str, object]:
     return {name: getattr(world, name) for name in World.__dataclass_fields__}
+
+
+async def test_a_saved_snapshot_is_bound_to_its_database_and_to_no_credential(
+    world_of: MakeWorld, tmp_path: Path
+) -> None:
+    def world(dsn: str) -> World:
+        return replace(world_of(dsn), snapshot_file=tmp_path / "snapshot")
+
+    async def load(dsn: str) -> SavedSnapshot | None:
+        async with production(world(dsn)) as opened:
+            assert opened.ports.snapshot_file is not None
+            return await opened.ports.snapshot_file.load()
+
+    async with production(world("postgresql://one:old@127.0.0.1:1/ours")) as opened:
+        assert opened.ports.snapshot_file is not None
+        await opened.ports.snapshot_file.save(saved_snapshot_of())
+    assert await load("postgresql://two:new@127.0.0.1:1/ours?sslmode=prefer") is not None
+    for other in ("postgresql://one:old@127.0.0.1:1/theirs", "postgresql://one:old@127.0.0.1:2/ours"):
+        with pytest.raises(SnapshotUnusable, match="of another database"):
+            await load(other)
+
+
+async def test_without_a_file_no_snapshot_is_saved(world_of: MakeWorld, bare_dsn: str) -> None:
+    async with production(world_of(bare_dsn)) as opened:
+        assert opened.ports.snapshot_file is None

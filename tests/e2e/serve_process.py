@@ -66,19 +66,24 @@ class Replica:
 
 
 @contextmanager
-def serving(home: Path, database_url: str, variables: Mapping[str, str] | None = None) -> Iterator[Replica]:
-    """Run `ktms serve` while the block runs; alive when the block begins, ready or not."""
+def serving(
+    home: Path, database_url: str, variables: Mapping[str, str] | None = None, *, files_max: int | None = None
+) -> Iterator[Replica]:
+    """Run `ktms serve` while the block runs; alive when the block begins, ready or not.
+
+    `files_max`: the system lets it open so many files and no more.
+    """
+    limited = () if files_max is None else ("sh", "-c", f'ulimit -n {files_max} && exec "$@"', "sh")
     port, admin_port = any_port(), any_port()
     env = environment(
         home,
         KTMS_HTTP_ADDR=f"{LOOPBACK}:{port}",
         KTMS_ADMIN_ADDR=f"{LOOPBACK}:{admin_port}",
         KTMS_DATABASE_URL=database_url,
-        KTMS_ENCRYPTION_KEYS=KEYRING,
         KTMS_BOOTSTRAP_ADMIN_KEY=OWNER,
-        **(variables or {}),
+        **{"KTMS_ENCRYPTION_KEYS": KEYRING, **(variables or {})},
     )
-    with Program([KTMS, "serve"], env, home, f"serve-{port}") as program:
+    with Program([*limited, str(KTMS), "serve"], env, home, f"serve-{port}") as program:
         replica = Replica(f"http://{LOOPBACK}:{port}", f"{LOOPBACK}:{admin_port}", home, program)
         program.until(lambda: replica.page("/healthz"), "ktms serve is alive")
         yield replica

@@ -4,26 +4,20 @@ Each story happens once, in a fixture that notes what was seen; a test states on
 """
 
 import asyncio
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
-from ktms.adapters.embedded.postgres_server import EmbeddedPostgres
-from ktms.adapters.system.entropy import SystemEntropy
 from tests.e2e import declared
 from tests.e2e.cloud import Cloud
 from tests.e2e.conftest import NewHome
-from tests.e2e.http import CHAT, Answer, ask, saying
-from tests.e2e.ports import any_port
+from tests.e2e.http import Answer
+from tests.e2e.own_postgres import Postgres, Seen, chat, seconds_until
 from tests.e2e.serve_process import Replica, one_model, prepared, serving
-from tests.e2e.waiting import now, until
+from tests.e2e.waiting import until
 
 pytestmark = pytest.mark.service
 
@@ -41,51 +35,6 @@ NOTICED_WITHIN_S = 8.0
 
 SLACK_S = 1.0
 """For a loaded machine."""
-
-
-class Postgres:
-    """A Postgres of this module's own, always on the same port, that can be stopped, hung and started."""
-
-    def __init__(self, folder: Path, runner: asyncio.Runner) -> None:
-        self._runner = runner
-        self._server = EmbeddedPostgres(
-            folder, entropy=SystemEntropy(), durable=False, port=any_port(), connections_max=50
-        )
-
-    def start(self) -> None:
-        self._runner.run(self._server.__aenter__())
-
-    def stop(self) -> None:
-        self._runner.run(self._server.__aexit__(None, None, None))
-
-    @property
-    def url(self) -> str:
-        return self._server.dsn
-
-    @property
-    def running(self) -> bool:
-        return self._server.running
-
-    @contextmanager
-    def hung(self) -> Iterator[None]:
-        """SIGSTOP to every process of it: connections are taken by the kernel and nobody answers."""
-        main = psutil.Process(self._server.pid)
-        everybody = [main, *main.children(recursive=True)]
-        for process in everybody:
-            process.send_signal(signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            for process in everybody:
-                process.send_signal(signal.SIGCONT)
-
-
-@dataclass
-class Seen:
-    """One answer and how long it took."""
-
-    answer: Answer
-    seconds: float
 
 
 @dataclass
@@ -111,21 +60,9 @@ class Outage:
     log: str
 
 
-def chat(replica: Replica, key: str, model: str = declared.CLOUD) -> Seen:
-    began_at = now()
-    answer = ask(replica.url, CHAT, key=key, body=saying("hi", model=model))
-    return Seen(answer, now() - began_at)
-
-
 def at_once(replica: Replica, key: str, count: int) -> list[Seen]:
     with ThreadPoolExecutor(count) as clients:
         return list(clients.map(lambda _: chat(replica, key), range(count)))
-
-
-def seconds_until(fact: Callable[[], object], what: str, within_s: float) -> float:
-    began_at = now()
-    until(fact, what, within_s)
-    return now() - began_at
 
 
 @pytest.fixture(scope="module")

@@ -66,6 +66,7 @@ from ktms.engine.fleet import Fleet
 from ktms.engine.ids import Identities
 from ktms.engine.loads import Loads
 from ktms.engine.look import Looks
+from ktms.engine.loop_watch import LoopWatch
 from ktms.engine.node_walk import Machines
 from ktms.engine.outbox import Outbox
 from ktms.engine.place import Placer
@@ -225,6 +226,7 @@ class Rig:
             telemetry=self.telemetry,
         )
         self._make_works()
+        self.loop_watch = LoopWatch(self.clock, self.telemetry, self.settings.loop_look_s)
         self.placer = Placer(0)
         self._make_repeats()
         self.catalogue_store = MemoryCatalogueStore(self.store)
@@ -264,6 +266,7 @@ class Rig:
                 current=self.current,
                 drain=self.drain,
                 keyed=self.keyed,
+                loop=self.loop_watch,
                 means=self.means,
                 placer=self.placer,
                 settings=self.settings,

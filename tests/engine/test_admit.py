@@ -13,6 +13,7 @@ from ktms.domain.access.client_key import ClientKey
 from ktms.domain.access.key_form import KeyKind, make_key
 from ktms.domain.catalogue import ClientKeySpec
 from ktms.domain.errors import CallFailed, ErrorCode
+from ktms.domain.saved_snapshot import AgedKey
 from ktms.engine.admit import Admission
 from ktms.engine.settings import EngineSettings
 from ktms.ports.telemetry import Dependency, Gauge
@@ -360,3 +361,24 @@ async def test_a_question_taken_over_is_bounded_by_when_its_caller_came(house: G
         first.cancel()
     assert second.result() == ErrorCode.AUTH_UNAVAILABLE
     assert house.clock.monotonic() - began_at == pytest.approx(SETTINGS.lookup_s)
+
+
+async def test_what_an_earlier_process_verified_counts_as_long_as_it_would_have_there(house: Gatehouse) -> None:
+    key = await house.admit()
+    later = Gatehouse()
+    later.store.away = True
+    later.admission.restore((AgedKey(key, 290.0),), 280.0)
+    assert (await later.admit()).name == "app"
+    assert later.admission.window_open()
+    await after(10)
+    assert await later.refusal() == ErrorCode.AUTH_UNAVAILABLE
+    await after(10)
+    assert not later.admission.window_open()
+
+
+async def test_what_an_earlier_process_verified_is_asked_for_with_the_keys_in_use(house: Gatehouse) -> None:
+    key = await house.admit()
+    house.admission.restore((AgedKey(key, 60.0),), 60.0)
+    house.keys.asked.clear()
+    await house.admission.reverify()
+    assert house.keys.asked == [(key_id(),)]

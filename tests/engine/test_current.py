@@ -32,3 +32,12 @@ def test_a_jump_of_the_wall_is_not_noticed() -> None:
     current = Current(snapshot(), clock)
     clock.jump_wall(86_400)
     assert current.age_s == 0
+
+
+def test_a_saved_snapshot_is_as_old_as_its_confirmation_until_the_store_answers() -> None:
+    clock = ManualClock()
+    current = Current(None, clock)
+    current.restore(snapshot(version=3), clock.monotonic() - 40)
+    assert (current.version, current.saved, current.age_s) == (3, True, 40)
+    current.swap(snapshot(version=3))
+    assert (current.saved, current.age_s) == (False, 0)

@@ -36,3 +36,21 @@ def test_a_draining_replica_is_never_ready(version: int, postgres: bool, window:
         draining=True, version=version, postgres_answers=postgres, key_window_open=window, nodes_known=True
     )
     assert not verdict.ready
+
+
+def test_fp9_a_saved_snapshot_keeps_a_replica_degraded_while_saved_keys_count() -> None:
+    verdict = judge(
+        draining=False, version=3, postgres_answers=False, key_window_open=True, nodes_known=True, saved=True
+    )
+    assert (verdict.status, verdict.reasons, verdict.ready) == (
+        "degraded",
+        ("saved_snapshot", "postgres_away"),
+        True,
+    )
+
+
+def test_fp9_a_saved_snapshot_whose_keys_count_no_more_is_not_ready() -> None:
+    verdict = judge(
+        draining=False, version=3, postgres_answers=False, key_window_open=False, nodes_known=True, saved=True
+    )
+    assert verdict.status == "unready"

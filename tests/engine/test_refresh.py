@@ -251,3 +251,28 @@ async def test_a_feed_that_is_lost_at_once_every_time_is_no_busy_loop(rig: Rig) 
 
 def test_the_catalogue_of_these_tests_compiles() -> None:
     assert snapshot(CATALOGUE).version == 1
+
+
+async def test_each_refresh_that_succeeds_is_told(rig: Rig) -> None:
+    refreshing, told = refresher(rig), [0]
+    refreshing.on_refreshed = lambda: told.append(1)
+    await refreshing.refresh()
+    rig.store.away = True
+    await refreshing.refresh()
+    assert (sum(told), refreshing.store_answers) == (1, False)
+
+
+async def test_a_catalogue_that_does_not_compile_is_an_answer(rig: Rig) -> None:
+    refreshing = refresher(rig)
+    spoil(rig)
+    assert not await refreshing.refresh()
+    assert refreshing.store_answers
+
+
+async def test_a_saved_snapshot_is_replaced_by_the_stored_one_of_the_same_version(rig: Rig) -> None:
+    saved = snapshot(version=1)
+    rig.current.restore(saved, rig.clock.monotonic() - 60)
+    assert await refresher(rig).refresh()
+    assert rig.current.version == 1
+    assert rig.current.snapshot is not saved
+    assert (rig.current.saved, rig.current.age_s) == (False, 0)

@@ -8,7 +8,9 @@ from ktms.domain.access.usage_event import AttemptStatus
 from ktms.domain.call import Route
 from ktms.domain.errors import CallFailed, ErrorCode, Problem, problem
 from ktms.engine.call import Failed, Result, Streamed, Whole
+from ktms.engine.loop_watch import BEHIND_LOOKS, BEHIND_S
 from ktms.engine.settings import EngineSettings
+from ktms.ports.telemetry import Count
 from tests.engine.rig import EVENTS, KEY, TEST, Rig, policy, refusal, rig_of, stream, whole
 from tests.engine.virtual_loop import after, settle
 from tests.world.events import C
@@ -112,7 +114,19 @@ async def test_calls_beyond_the_bound_are_refused_early() -> None:
         for call in running:
             call.cancel()
     assert (end.code, bool(end.retry_after_s)) == (ErrorCode.OVERLOADED, True)
+    assert rig.telemetry.labelled[Count.CALLS_SHED, "calls"] == 1
     rig.assert_at_rest(calls=3)
+
+
+async def test_fg6_a_loop_far_behind_takes_no_calls_until_it_is_in_time_again(rig: Rig) -> None:
+    rig.says("alpha", whole())
+    for _ in range(BEHIND_LOOKS):
+        rig.loop_watch.looked(BEHIND_S)
+    end = cause(await rig.handle(rig.call()))
+    rig.loop_watch.looked(0.0)
+    assert (end.code, bool(end.retry_after_s)) == (ErrorCode.OVERLOADED, True)
+    assert rig.telemetry.labelled[Count.CALLS_SHED, "loop"] == 1
+    assert isinstance(await rig.handle(rig.call()), Whole)
 
 
 async def test_a_client_that_leaves_is_booked_as_such(rig: Rig) -> None:

@@ -12,6 +12,7 @@ ANY_ALLOWED = ("ktms/adapters/", "ktms/dialects/json.py")
 BOUNDARIES: dict[str, str] = {
     "ktms/api/fast_lane.py": "the outermost frame of a request in the lane: our mistake is a 500, not a dead port",
     "ktms/api/admin_grpc/door.py": "the outermost frame of an admin call: our mistake is INTERNAL, textless",
+    "ktms/adapters/files/snapshot_file.py": "a thread's outermost frame: its error belongs to who waits for it",
     "ktms/ledger/service.py": "the outermost frame of a call of the ledger: our mistake is INTERNAL, textless",
     "ktms/app/cli/root.py": "the outermost frame of a command: one line and exit 1 instead of a traceback",
     "ktms/engine/batch_worker.py": "the outermost frame of a line: our mistake costs one run of it",

@@ -50,9 +50,18 @@ def write_private(path: Path, text: str) -> None:
     Raises:
         PrivateFileUnusable: the folder cannot be written to.
     """
+    replace_private(path, text.encode("utf-8"))
+
+
+def replace_private(path: Path, data: bytes) -> None:
+    """Do the same with bytes.
+
+    Raises:
+        PrivateFileUnusable: the folder cannot be written to.
+    """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _replace(path, text.encode("utf-8"))
+        _replace(path, data)
     except OSError as error:
         raise PrivateFileUnusable(f"cannot write {path}: {error.strerror or 'not writable'}") from error
 

@@ -12,7 +12,7 @@ never ends (failures: FP3).
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import asyncpg
 
@@ -29,6 +29,13 @@ RELEASE_TIMEOUT_S = 1.0
 
 IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000
 """A replica frozen in the middle of a change must not hold the catalogue's lock for the others."""
+
+WATCH_CLIENT = "select set_config('client_connection_check_interval', '250ms', false)"
+"""Lets the server end what waits for a lock as soon as we hung up on it (FP10).
+
+Else what was given up stays on the server for as long as the lock is held, and each round of look-ups adds as
+many connections as the pool has.
+"""
 
 PREPARED_MAX = 100
 """Statements kept prepared per connection: there are fewer in all."""
@@ -73,6 +80,7 @@ class Database:
             timeout=self._timeout_s,
             statement_cache_size=0 if self._through_pooler else PREPARED_MAX,
             server_settings=settings,
+            init=None if self._through_pooler else _watch_client,
             reset=_keep_as_is,
         )
 
@@ -162,6 +170,12 @@ async def _roll_back(connection: asyncpg.Connection, work: asyncpg.transaction.T
         await work.rollback()
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
         connection.terminate()
+
+
+async def _watch_client(connection: asyncpg.Connection) -> None:
+    """Have the server look whether we are still there; one that cannot (before 14, other systems) does without."""
+    with suppress(asyncpg.UndefinedObjectError, asyncpg.InvalidParameterValueError):
+        await connection.execute(WATCH_CLIENT)
 
 
 async def _keep_as_is(_connection: asyncpg.Connection) -> None:

@@ -68,8 +68,11 @@ class GatewayTelemetry:
         self._tally.add_failure(dependency, operation, kind)
 
     def gauge(self, gauge: Gauge, value: float, label: str = "") -> None:
-        """Set a value of the moment."""
-        self._tally.set_gauge(gauge, value, label)
+        """Set a value of the moment; of the loop's lag the worst is kept until the next scrape."""
+        if gauge is Gauge.LOOP_LAG_S:
+            self._lag_s = max(self._lag_s, value)
+        else:
+            self._tally.set_gauge(gauge, value, label)
 
     def counted(self, count: Count, amount: int = 1, label: str = "") -> None:
         """Count something."""
@@ -93,16 +96,14 @@ class GatewayTelemetry:
     def exposition(self) -> bytes:
         """Give the Prometheus text of this moment, everything settled."""
         self.settle()
-        self.gauge(Gauge.LOOP_LAG_S, self._lag_s)
+        self._tally.set_gauge(Gauge.LOOP_LAG_S, self._lag_s, "")
         self._lag_s = 0.0
         return text_of(self._registry)
 
     async def run(self) -> None:
-        """Settle every 100 ms until cancelled, and note how late the event loop gets to it."""
+        """Settle every 100 ms until cancelled."""
         while True:
-            due_at = self._clock.monotonic() + SETTLE_EVERY_S
             await asyncio.sleep(SETTLE_EVERY_S)
-            self._lag_s = max(self._lag_s, self._clock.monotonic() - due_at)
             self.settle()
 
     def stop(self) -> bool:

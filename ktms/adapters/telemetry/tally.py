@@ -19,6 +19,11 @@ _GAUGES = {
     Gauge.BREAKER_STATE: ("ktms_breaker_state", "0 closed, 1 half open, 2 open", "vendor"),
     Gauge.SNAPSHOT_VERSION: ("ktms_snapshot_version", "Version of the configuration in force", None),
     Gauge.SNAPSHOT_AGE_S: ("ktms_snapshot_age_seconds", "Time since the snapshot was last confirmed", None),
+    Gauge.SNAPSHOT_SAVED_AT: (
+        "ktms_snapshot_saved_timestamp_seconds",
+        "When the snapshot was last saved to its file, in Unix time",
+        None,
+    ),
     Gauge.NODE_SLOTS_BUSY: ("ktms_node_slots_busy", "Slots of the node in use, as last seen", "node"),
     Gauge.NODE_ENGINE_CALLS: (
         "ktms_node_engine_calls",
@@ -46,7 +51,10 @@ assert set(_GAUGES) == set(Gauge), "every gauge has a name"
 
 _COUNTS: dict[Count, tuple[str, str, tuple[str, ...]]] = {
     Count.BATCH_LINES: ("ktms_batch_lines_total", "Runs of batch lines by what they came to", ("result",)),
+    Count.SNAPSHOT_SAVES: ("ktms_snapshot_saves_total", "Savings of the snapshot to its file", ("result",)),
     Count.USAGE_DROPPED: ("ktms_usage_events_dropped_total", "Usage events that no ledger will ever have", ()),
+    Count.LOOP_BLOCKED: ("ktms_loop_blocked_total", "Stalls of the event loop of 100 ms and more", ()),
+    Count.CALLS_SHED: ("ktms_calls_shed_total", "Calls refused because there is too much to do", ("reason",)),
 }
 assert set(_COUNTS) == set(Count), "every count has a name"
 

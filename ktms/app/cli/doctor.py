@@ -1,11 +1,11 @@
 """`ktms doctor`: what is wrong with a gateway before it serves anybody, a line each."""
 
 import asyncio
-import resource
 
 import click
 
 from ktms.adapters.system.clock import SystemClock
+from ktms.adapters.system.open_files import raise_open_files
 from ktms.app.cli.example import example
 from ktms.app.cli.screen import put, put_json, say
 from ktms.app.doctor.environment import ENVIRONMENT
@@ -44,9 +44,8 @@ def doctor(*, as_json: bool) -> None:
 
 async def _examined(settings: Settings, *, told: bool) -> list[Finding]:
     """Look, and tell each finding as it is made: a server that is away takes seconds to find out."""
-    files_max, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     found = []
-    async for finding in examine(settings, SystemClock(), files_max):
+    async for finding in examine(settings, SystemClock(), raise_open_files()):
         found.append(finding)
         if told:
             _tell(finding)

@@ -18,6 +18,7 @@ FILES_MIN = 4096
 """A call under way holds two connections; a thousand of them, and what else is open, fit well below."""
 
 ENVIRONMENT, ADMIN, SPOOL, FILES = "environment", "admin port", "usage", "open files"
+SNAPSHOT = "saved snapshot"
 
 
 def environment_findings(settings: Settings, files_max: int) -> Iterator[Finding]:
@@ -33,6 +34,10 @@ def environment_findings(settings: Settings, files_max: int) -> Iterator[Finding
     if settings.spool_dir is None:
         yield warning(
             SPOOL, "events wait in memory, a process that is killed loses them", "set KTMS_SPOOL_DIR to a folder"
+        )
+    if settings.snapshot_file is None:
+        yield warning(
+            SNAPSHOT, "a start while Postgres is away waits for it", "set KTMS_SNAPSHOT_FILE, one file per replica"
         )
     if files_max < FILES_MIN:
         yield warning(FILES, f"a process may open {files_max} files, two for each call", "ulimit -n 65536")

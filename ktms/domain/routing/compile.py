@@ -52,6 +52,7 @@ def compile_snapshot(
     chains = tuple(_chain(chain, by_name) for chain in catalogue.chains)
     return Snapshot(
         version=version,
+        catalogue=catalogue,
         names=MappingProxyType({**by_name, **{chain.name: chain for chain in chains}}),
         models=models,
         chains=chains,

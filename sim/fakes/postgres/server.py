@@ -1,8 +1,9 @@
 """The database itself: one store for all replicas, reached over lines that fail as a real server's do.
 
 Rules: away refuses and breaks what is under way; hung takes every question and answers none until it ends, then
-all those still waited for; slow adds to every answer; whoever asks has the time limits of the real adapter. Faults
-of one kind may overlap. Operators write beside all of this: they sit at the database, replicas do not.
+all those still waited for; locked does so with questions about keys alone; slow adds to every answer; whoever asks
+has the time limits and the places of the real adapter. Faults of one kind may overlap. Operators write beside all
+of this: they sit at the database, replicas do not.
 Not here: what is asked (`view.py`), what is written (`operator.py`).
 """
 
@@ -29,6 +30,9 @@ CONNECTIONS_MAX = 25
 
 LATENCY_MIN_S, LATENCY_MAX_S = 0.0001, 0.0009
 """An answer of a sound database on the same network."""
+
+FIND_KEYS = "find"
+"""The question that waits for the table of keys."""
 
 EARLY_SHARE = 0.5
 """How often an answer tells of the moment of the question: the other ones tell of the moment they are given."""
@@ -69,7 +73,13 @@ class SimPostgres:
         self.shelf = MemoryShelf(LoopClock(), self.store)
         self.repeats = MemoryRepeats(self.store)
         self._seed = seed
-        self._faults: dict[str, list[float]] = {"postgres_away": [], "postgres_hung": [], "postgres_slow": []}
+        self._faults: dict[str, list[float]] = {
+            "postgres_away": [],
+            "postgres_failover": [],
+            "postgres_hung": [],
+            "postgres_slow": [],
+            "keys_locked": [],
+        }
         self._feeds: list[Heard] = []
         self._held_news: list[News] = []
         self._waiting: dict[int, tuple[str, asyncio.Future[bool]]] = {}
@@ -79,7 +89,7 @@ class SimPostgres:
     @property
     def away(self) -> bool:
         """Whether it refuses."""
-        return bool(self._faults["postgres_away"])
+        return bool(self._faults["postgres_away"] or self._faults["postgres_failover"])
 
     @property
     def hung(self) -> bool:
@@ -92,9 +102,14 @@ class SimPostgres:
         return max(self._faults["postgres_slow"], default=0.0)
 
     @property
+    def locked(self) -> bool:
+        """Whether somebody holds the table of keys, and questions about keys wait for it."""
+        return bool(self._faults["keys_locked"])
+
+    @property
     def gives_no_answer(self) -> bool:
-        """Whether a question of now is bound to run out of time."""
-        return self.hung or self.slow_s >= OPERATION_TIMEOUT_S
+        """Whether a question about keys of now is bound to run out of time."""
+        return self.hung or self.locked or self.slow_s >= OPERATION_TIMEOUT_S
 
     def mode(self, kind: str, amount: float = 0.0, *, on: bool) -> None:
         """Begin or end a fault by its name in the plan; `amount` is seconds for a slow one."""
@@ -107,7 +122,7 @@ class SimPostgres:
             self._faults[kind].remove(amount)
         if self.away:
             self._break_all()
-        elif not self.hung:
+        elif not self.hung:  # those that wait for a locked table find it so, and wait on
             self._go_on()
 
     def lose_feeds(self) -> None:
@@ -189,11 +204,18 @@ class SimPostgres:
 
 
 class Line:
-    """One replica's connections to the database, each use of one bounded in time."""
+    """One replica's connections to the database, each use of one bounded in time.
+
+    `on_full` is told what is asked for when no place is free, `on_lost` what was asked for when its answer is lost
+    with the connection, and whether it took effect all the same.
+    """
 
     def __init__(self, server: SimPostgres, host: str, chance: Chance) -> None:
         self.server = server
         self.host = host
+        self.in_use = 0
+        self.on_full: Callable[[str], None] = _nobody
+        self.on_lost: Callable[[str, bool], None] = _nobody_knows
         self._chance = chance
         self._places = asyncio.Semaphore(CONNECTIONS_MAX)
 
@@ -208,9 +230,15 @@ class Line:
             Unanswered: no answer in time.
             StoreAway: refused, or broken off.
         """
+        if self._places.locked():
+            self.on_full(method)
         try:
             async with asyncio.timeout(OPERATION_TIMEOUT_S), self._places:
-                told = await self._answer(read, early=early)
+                self.in_use += 1
+                try:
+                    told = await self._answer(method, read, early=early)
+                finally:
+                    self.in_use -= 1
         except (StoreAway, TimeoutError) as error:
             self.reply(method, type(error).__name__)
             if isinstance(error, TimeoutError):
@@ -223,21 +251,33 @@ class Line:
         """Fold what came into the trace."""
         self.server.trace.replied(asyncio.get_running_loop().time(), f"{self.host}/postgres", method, text)
 
-    async def _answer(self, read: Callable[[], Awaitable[T]], *, early: bool) -> T:
+    async def _answer(self, method: str, read: Callable[[], Awaitable[T]], *, early: bool) -> T:
         server = self.server
         if server.away:
             await asyncio.sleep(self._latency_s())
             raise StoreAway("the connection is refused")
         is_early = self._chance.happens(EARLY_SHARE) and early
         told = await read() if is_early else None
-        await server.pause(self.host, server.slow_s + self._latency_s())
-        while server.hung:
+        try:
+            await server.pause(self.host, server.slow_s + self._latency_s())
+        except StoreAway:
+            self.on_lost(method, is_early)
+            raise
+        while server.hung or (server.locked and method == FIND_KEYS):
             await server.pause(self.host, None)
             await server.pause(self.host, self._latency_s())
         return await read() if told is None else told
 
     def _latency_s(self) -> float:
         return self._chance.uniform(LATENCY_MIN_S, LATENCY_MAX_S)
+
+
+def _nobody(_: str) -> None:
+    """Hear that no place is free and do nothing."""
+
+
+def _nobody_knows(_: str, _took_effect: bool) -> None:
+    """Hear that an answer is lost and do nothing."""
 
 
 def _wake(waiter: "asyncio.Future[bool]", *, holds: bool = True) -> None:

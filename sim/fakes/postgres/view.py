@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping
+from functools import partial
 
 from ktms.adapters.memory.catalogue_store import MemoryCatalogueStore
 from ktms.adapters.memory.key_store import MemoryKeyStore
@@ -14,7 +15,7 @@ from ktms.ports.clock import Clock
 from ktms.ports.entropy import Entropy
 from sim.fakes.postgres.nodes import SimNodeRegistry
 from sim.fakes.postgres.repeats import SimRepeats
-from sim.fakes.postgres.server import Heard, Line, SimPostgres, Unanswered
+from sim.fakes.postgres.server import FIND_KEYS, Heard, Line, SimPostgres, Unanswered
 from sim.fakes.postgres.shelf import SimBatchStore, SimBatchUpkeep, SimFileStore, SimLineStore
 from sim.journal.journal import Journal
 
@@ -27,6 +28,8 @@ class PostgresView:
 
     def __init__(self, server: SimPostgres, host: str, journal: Journal, entropy: Entropy, clock: Clock) -> None:
         line = server.line(host)
+        line.on_full = partial(_note_full, line, journal)
+        line.on_lost = partial(_note_lost, line, journal)
         self.nodes = SimNodeRegistry(line, entropy, clock)
         self.catalogue = SimCatalogueStore(line)
         self.keys = SimKeyStore(line, journal)
@@ -69,7 +72,7 @@ class SimKeyStore:
             return await self._stored.find(ids)
 
         try:
-            found = await self._line.ask("find", read, _found_text)
+            found = await self._line.ask(FIND_KEYS, read, _found_text)
         except Unanswered:
             self._note(ids, "hung")
             raise
@@ -122,6 +125,14 @@ class SimChangeFeed:
         except StoreAway:
             return False
         return True
+
+
+def _note_full(line: Line, journal: Journal, method: str) -> None:
+    journal.note("places_full", line.host, operation=method, in_use=line.in_use)
+
+
+def _note_lost(line: Line, journal: Journal, method: str, took_effect: bool) -> None:
+    journal.note("answer_lost", line.host, operation=method, took_effect=took_effect)
 
 
 async def _nothing() -> bool:

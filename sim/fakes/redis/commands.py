@@ -36,6 +36,7 @@ class Session:
     trusted: bool
     version: int = 2
     ended: bool = False
+    at_other_port: bool = False
     channels: dict[bytes, None] = field(default_factory=dict)
 
 

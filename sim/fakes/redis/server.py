@@ -12,7 +12,8 @@ from typing import cast
 from sim.fakes.redis.commands import Session, State, answer
 from sim.fakes.redis.keyspace import Keyspace, loop_now_s
 from sim.fakes.redis.quota_twins import register_quota_twins
-from sim.fakes.redis.resp import FramingBroken, RequestReader, encode
+from sim.fakes.redis.refusals import Refusals
+from sim.fakes.redis.resp import Answer, FramingBroken, RequestReader, encode
 from sim.fakes.redis.scripts import Twin
 from sim.fakes.redis.twins import register_twins
 
@@ -35,6 +36,7 @@ class SimRedis:
         self.state = State(None if password is None else password.encode(), Keyspace(now))
         self.met: Callable[[asyncio.BaseTransport, str], None] = _unheard
         self._faults = {"redis_away": 0, "redis_hung": 0}
+        self._refusals = Refusals()
         self._open: dict[int, RedisConnection] = {}
         self._connections_total = 0
         register_twins(self.state.scripts)
@@ -55,18 +57,27 @@ class SimRedis:
         """How many connections are open."""
         return len(self._open)
 
-    def connection(self) -> asyncio.Protocol:
+    def connection(self, *, at_other_port: bool = False) -> asyncio.Protocol:
         """Make the protocol of one connection."""
         self._connections_total += 1
-        return RedisConnection(self, Session(self._connections_total, trusted=self.state.password is None))
+        trusted = self.state.password is None
+        session = Session(self._connections_total, trusted=trusted, at_other_port=at_other_port)
+        return RedisConnection(self, session)
+
+    def answer(self, session: Session, request: list[bytes]) -> Answer:
+        """Answer a request, or refuse it with an error of its own."""
+        refused = self._refusals.of(session, request)
+        return answer(self.state, session, request) if refused is None else refused
 
     def register(self, source: str, twin: Twin) -> str:
         """Say what a Lua script does; gives its digest."""
         return self.state.scripts.register(source.encode(), twin).decode()
 
     def mode(self, kind: str, amount: float = 0.0, *, on: bool) -> None:
-        """Begin or end a fault by its name in the plan; none of them has an amount."""
-        del amount
+        """Begin or end a fault by its name in the plan."""
+        if kind not in self._faults:
+            self._refusals.mode(kind, amount, on=on)
+            return
         self._faults[kind] += 1 if on else -1
         assert self._faults[kind] >= 0, f"{kind} ended more often than it began"
         for connection in tuple(self._open.values()):
@@ -181,7 +192,7 @@ class RedisConnection(asyncio.Protocol):
         answers: list[bytes] = []
         try:
             while not self.session.ended and (request := self._requests.take()) is not None:
-                answers.append(encode(answer(self._server.state, self.session, request), self.session.version))
+                answers.append(encode(self._server.answer(self.session, request), self.session.version))
         except FramingBroken as error:
             answers.append(b"-ERR Protocol error: %b\r\n" % str(error).encode())
             self.session.ended = True

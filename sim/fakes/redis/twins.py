@@ -10,6 +10,9 @@ from sim.fakes.redis.scripts import Scripts
 
 _DRAINING = b"~"
 
+WHETHER_IT_RUNS = b"return 1"
+"""What a gateway asks at its start to see whether there are scripts at all."""
+
 
 def register_twins(scripts: Scripts) -> None:
     """Say what each of our scripts does."""
@@ -27,6 +30,13 @@ def register_twins(scripts: Scripts) -> None:
         (sources.post, post),
     ):
         scripts.register(script.source.encode(), twin)
+    scripts.register(WHETHER_IT_RUNS, one)
+
+
+def one(data: Keyspace, keys: list[bytes], arguments: list[bytes]) -> Answer:
+    """Give 1."""
+    del data, keys, arguments
+    return 1
 
 
 def take(data: Keyspace, keys: list[bytes], arguments: list[bytes]) -> Answer:

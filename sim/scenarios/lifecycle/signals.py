@@ -1,4 +1,4 @@
-"""FG1 and FG2: SIGTERM lets a replica leave in order; a second one ends it at once. Over HTTP, as clients see it.
+"""FG1, FG2, S26: SIGTERM lets a replica leave in order, under 200 streams too; a second one ends it at once.
 
 In order means: unready at once, calls taken for the balancer's delay, those under way get their grace, those over
 it a last word, everything settled and given back, a clean end.
@@ -252,7 +252,47 @@ def _drawn(chance: Chance, low: float, high: float) -> float:
     return round(chance.uniform(low, high), 3)
 
 
+STREAMS = 200
+
+CUT_MIN = 40
+"""So many of the streams run beyond the grace, at least."""
+
+
+def _many(seed: Seed) -> Draft:
+    """Two hundred streams under way at the signal, of which some end within the grace."""
+    chance = seed.chance("draft")
+    delay_s, grace_s = _drawn(chance, 1.5, 3.0), _drawn(chance, 6.0, 9.0)
+    told_s = _drawn(chance, 6.0, 8.0)
+    closes_s = told_s + delay_s
+    back_s = closes_s + grace_s + _drawn(chance, 3.5, 6.0)
+    beyond = chance.between(CUT_MIN + 10, STREAMS // 2)
+    ends_s = [closes_s + chance.uniform(0.2, 0.6) * grace_s for _ in range(STREAMS - beyond)]
+    ends_s += [closes_s + 2.0 * grace_s + 4.0] * beyond
+    calls = [_lasting(chance, told_s, until_s, streamed=True) for until_s in ends_s]
+    calls += [_call(told_s + _drawn(chance, 0.15, 0.8) * delay_s, 5) for _ in range(3)]
+    calls += [_call(closes_s + _drawn(chance, 0.2, 0.9) * grace_s, 5) for _ in range(3)]
+    calls += _others(chance, back_s)
+    fault = Fault("sigterm", "gw1", told_s, back_s - told_s)
+    return _world(chance, calls, fault, Knobs(drain_delay_s=delay_s, shutdown_s=grace_s, poll_s=0.4))
+
+
+def _seen_many(journal: Journal) -> Iterator[str]:
+    if [*_active_many(journal)] and [*_seen_term(journal)]:
+        yield "S26"
+
+
+def _active_many(journal: Journal) -> Iterator[str]:
+    """Give the id where so many streams were under way at the signal, and enough of them ran beyond the grace."""
+    books = Books(journal)
+    for one in _leavings(books, "sigterm"):
+        under_way = [call for call in _calls(books, one, 0.0, one.told_at) if call.over_at > one.told_at]
+        cut = [call for call in under_way if call.over_at >= one.cuts_at]
+        if len(under_way) >= STREAMS - CUT_MIN // 2 and len(cut) >= CUT_MIN:
+            yield "S26"
+
+
 SIGNAL_SCENARIOS = (
     Scenario("fg1-sigterm", "SIGTERM lets a replica leave in order", ("FG1",), _term, _seen_term),
+    Scenario("s26-streams", "SIGTERM under two hundred streams", ("S26",), _many, _seen_many, _active_many),
     Scenario("fg2-sigterm-twice", "a second SIGTERM ends it at once", ("FG2",), _twice, _seen_twice),
 )

@@ -5,6 +5,7 @@ from typing import Protocol
 import asyncpg
 import pytest
 
+from ktms.adapters.postgres import pool
 from ktms.adapters.postgres.pool import Database, speaks_of_server
 from ktms.ports.catalogue import StoreAway
 
@@ -231,3 +232,26 @@ async def test_a_pool_that_is_closed_is_away(postgres_dsn: str) -> None:
     await database.close()
     with pytest.raises(StoreAway, match="not open"):
         await ask(database)
+
+
+async def test_fp10_what_waits_for_a_lock_ends_on_the_server_when_it_is_given_up(
+    gated: Database, sql: asyncpg.Connection
+) -> None:
+    waiting = "select count(*) from pg_stat_activity where application_name = 'ktms' and wait_event_type = 'Lock'"
+    async with sql.transaction():
+        await sql.execute("lock table client_key in access exclusive mode")
+        for _ in range(2):
+            await seconds_of(lambda: ask(gated, "select count(*) from client_key"))
+        async with asyncio.timeout(SLACK_S):
+            while await sql.fetchval(waiting):
+                pass
+
+
+async def test_fp10_a_server_that_cannot_look_for_its_clients_is_used_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, postgres_dsn: str
+) -> None:
+    monkeypatch.setattr(pool, "WATCH_CLIENT", "select set_config('no_such_setting_of_it', '250ms', false)")
+    database = Database(postgres_dsn)
+    await database.open()
+    assert await ask(database) == 1
+    await database.close()

@@ -20,7 +20,7 @@ def test_each_finding_is_a_line_and_errors_end_with_1() -> None:
     result = doctor()
     assert result.exit_code == 1
     assert result.stdout.splitlines()[0].startswith("error    environment        KTMS_DATABASE_URL is not set")
-    assert result.stderr == "2 errors, 2 warnings.\n"
+    assert result.stderr == "2 errors, 3 warnings.\n"
 
 
 def test_a_setting_that_cannot_be_read_is_the_only_finding() -> None:

@@ -16,6 +16,7 @@ SOUND = Settings(
     database_url=Secret("postgresql://u@127.0.0.1/x"),
     encryption_keys=Secret(f"key-1:{ANY_KEY}"),
     spool_dir=Path("spool"),
+    snapshot_file=Path("snapshot"),
 )
 
 
@@ -36,7 +37,7 @@ def test_settings_that_lack_nothing_are_fine() -> None:
 
 
 def test_what_serve_would_refuse_is_an_error_each() -> None:
-    findings = bad(Settings(workers=2, spool_dir=Path("spool")))
+    findings = bad(Settings(workers=2, spool_dir=Path("spool"), snapshot_file=Path("snapshot")))
     assert [verdict for verdict, _ in findings] == [Verdict.ERROR] * 3
     assert [text.split()[0].rstrip(":") for _, text in findings] == [
         "KTMS_DATABASE_URL",
@@ -55,6 +56,12 @@ def test_a_keyring_that_is_none_is_told_without_its_text() -> None:
 def test_a_setting_that_nobody_reads_is_a_warning() -> None:
     assert bad(replace(SOUND, unknown_names=("KTMS_FOO: not a setting",))) == [
         (Verdict.WARNING, "KTMS_FOO: not a setting")
+    ]
+
+
+def test_without_a_file_for_the_snapshot_a_start_without_postgres_waits() -> None:
+    assert bad(replace(SOUND, snapshot_file=None)) == [
+        (Verdict.WARNING, "a start while Postgres is away waits for it")
     ]
 
 

@@ -1,5 +1,7 @@
 """All looks together, on real servers: which are taken, in which order, and where one ends the next."""
 
+from pathlib import Path
+
 import asyncpg
 import pytest
 
@@ -38,7 +40,8 @@ def subjects(findings: list[tuple[Verdict, str, str]]) -> list[str]:
 @pytest.fixture
 def settings(postgres_dsn: str) -> Settings:
     """With a keyring that is not that of the other fixtures."""
-    return Settings(database_url=Secret(postgres_dsn), encryption_keys=Secret(f"new:{ANY_KEY}"))
+    keys = Secret(f"new:{ANY_KEY}")
+    return Settings(database_url=Secret(postgres_dsn), encryption_keys=keys, snapshot_file=Path("snapshot"))
 
 
 @pytest.fixture

@@ -39,15 +39,15 @@ def test_a_scenario_is_named_once() -> None:
 
 
 def test_what_is_due_later_is_no_gap() -> None:
-    assert row(table([]), "FR12").scenario.state is State.LATER
+    assert row(table([]), "FN6").scenario.state is State.LATER
 
 
 def test_what_was_due_later_is_a_gap_once_its_part_is_there() -> None:
-    assert row(table([], due=(Due.NOW, Due.LEASES)), "FR12").scenario.state is State.GAP
+    assert row(table([], due=(Due.NOW, Due.AGENT)), "FN6").scenario.state is State.GAP
 
 
 def test_what_is_proven_early_is_green() -> None:
-    assert row(table([ran(active=("FR12",), seen=("FR12",))]), "FR12").scenario.state is State.GREEN
+    assert row(table([ran(active=("FN6",), seen=("FN6",))]), "FN6").scenario.state is State.GREEN
 
 
 def test_a_chaos_test_makes_its_cell_green() -> None:

@@ -11,12 +11,12 @@ COUNTS = {"FR": 14, "FP": 12, "FL": 7, "FV": 9, "FN": 7, "FG": 10}
 IDS = [f"{letters}{number}" for letters, count in COUNTS.items() for number in range(1, count + 1)]
 
 DUE_NOW = [
-    *(f"FR{number}" for number in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 14)),
-    *(f"FP{number}" for number in (1, 2, 3, 4, 6, 7, 8)),
+    *(f"FR{number}" for number in range(1, 15)),
+    *(f"FP{number}" for number in range(1, 13)),
     *(f"FL{number}" for number in range(1, 8)),
     *(f"FV{number}" for number in range(1, 10)),
     *(f"FN{number}" for number in (1, 2, 3, 4, 5, 7)),
-    *(f"FG{number}" for number in (1, 2, 3, 5)),
+    *(f"FG{number}" for number in (1, 2, 3, 5, 6, 7)),
 ]
 
 

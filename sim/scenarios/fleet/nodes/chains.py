@@ -59,11 +59,12 @@ def along_the_chain(journal: Journal) -> Iterator[str]:
     large, small = outages
     settled_s = 2.0  # whoever was under way then met both
     told = stories(journal)
-    well = [story for story in told if story.call.over_at < large.start]
+    moment_s = 0.01  # a machine's connections are reset just before it refuses
+    well = [story for story in told if story.call.over_at < large.start - moment_s]
     one = [
         story
         for story in told
-        if large.start + settled_s < story.call.sent_at and story.call.over_at < small.start
+        if large.start + settled_s < story.call.sent_at and story.call.over_at < small.start - moment_s
     ]
     both = [story for story in told if small.start + settled_s < story.call.sent_at < small.end - settled_s]
     if (

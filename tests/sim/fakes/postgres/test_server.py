@@ -3,8 +3,10 @@ import asyncio
 import pytest
 
 from ktms.adapters.postgres import change_feed, pool
+from ktms.domain.joined_node import NodePermit
 from ktms.ports.catalogue import StoreAway
 from sim.fakes.postgres import server, view
+from sim.fakes.postgres.operator import OPERATOR
 from sim.fakes.postgres.server import CONNECTIONS_MAX, Unanswered
 from tests.sim.fakes.postgres.house import House
 from tests.sim.fakes.virtual import run
@@ -177,3 +179,60 @@ def test_a_host_that_crashed_is_forgotten() -> None:
     error, took_s = run(work)
     assert isinstance(error, Unanswered)  # as nobody wakes it, only its own timer does
     assert took_s == pytest.approx(3.0)
+
+
+def test_a_locked_table_of_keys_holds_up_questions_about_keys_and_no_others() -> None:
+    async def work() -> tuple[object, float, object]:
+        house = House()
+        house.postgres.mode("keys_locked", on=True)
+        error, took_s = await house.timed(house.view.keys.find(()))
+        return error, took_s, await house.view.catalogue.version()
+
+    error, took_s, version = run(work)
+    assert isinstance(error, Unanswered)
+    assert took_s == pytest.approx(3.0)
+    assert version == 0
+
+
+def test_questions_about_keys_are_answered_when_the_table_is_free() -> None:
+    async def work() -> float:
+        house = House()
+        house.postgres.mode("keys_locked", on=True)
+        house.loop.call_later(2, lambda: house.postgres.mode("keys_locked", on=False))
+        return (await house.timed(house.view.keys.find(())))[1]
+
+    assert run(work) == pytest.approx(2.0, abs=0.01)
+
+
+def test_that_no_connection_is_free_is_a_fact() -> None:
+    async def work() -> list[tuple[str, float]]:
+        house = House()
+        house.postgres.mode("keys_locked", on=True)
+        asked = (house.timed(house.view.keys.find(())) for _ in range(CONNECTIONS_MAX))
+        await asyncio.gather(*asked, house.timed(house.view.catalogue.version()))
+        return [(fact.text("operation"), fact.number("in_use")) for fact in house.journal.of("places_full")]
+
+    assert run(work) == [("version", CONNECTIONS_MAX)]
+
+
+def test_in_a_failover_a_change_is_made_or_not_and_its_answer_is_lost() -> None:
+    async def work() -> set[tuple[bool, bool]]:
+        found: set[tuple[bool, bool]] = set()
+        for seed in range(20):
+            house = House(seed)
+            await house.operator.permit("node-1", ())
+            house.postgres.mode("postgres_slow", 1.0, on=True)
+            issuing = house.loop.create_task(
+                house.timed(house.view.nodes.issue(NodePermit("node-2"), actor=OPERATOR))
+            )
+            await asyncio.sleep(0.5)
+            house.postgres.mode("postgres_failover", on=True)
+            assert isinstance((await issuing)[0], StoreAway)
+            (lost,) = house.journal.of("answer_lost")
+            house.postgres.mode("postgres_failover", on=False)
+            house.postgres.mode("postgres_slow", 1.0, on=False)
+            names = [node.name for node in await house.view.nodes.list()]
+            found.add((lost.has("took_effect"), "node-2" in names))
+        return found
+
+    assert run(work) == {(True, True), (False, False)}

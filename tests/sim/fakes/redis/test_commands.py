@@ -200,7 +200,7 @@ async def test_without_a_password_nothing_is_answered(url: str) -> None:
 async def test_a_script_without_a_twin_is_an_error(sim_url: str) -> None:
     client = Redis.from_url(sim_url)
     with pytest.raises(ResponseError, match="no twin"):
-        await client.script_load("return 1")
+        await client.script_load("return 2")
     await client.aclose()
 
 

@@ -1,5 +1,7 @@
 """Each behaviour is taken out of a journal that had it; who looks for it must not find it any more."""
 
+from dataclasses import replace
+
 import pytest
 
 from sim.journal.fact import Fact
@@ -39,6 +41,18 @@ MISSING: dict[str, tuple[str, Change]] = {
     "the window never closes": ("fg5-wall-clock", saying("readyz", {"state": "unready"}, status=200)),
     "the window closes at once": ("fg5-wall-clock", saying("readyz", {"state": "degraded"}, status=503)),
     "a rest is forgotten": ("fg5-wall-clock", later("told", 8.0, status=429)),
+    "of many streams one more is cut without a word": (
+        "s26-streams",
+        saying("call_ended", LAST_WORD, outcome="cut", code=""),
+    ),
+    "of many streams the usage is lost": ("s26-streams", without("usage", status="cancelled")),
+    "the clocks agree after all": ("s19-wall-jump", without("fault", fault="wall_jump")),
+    "a call took hours": ("s19-wall-jump", saying("record", {"status": 200}, total_s=3600.0)),
+    "an attempt ended before it began": ("s19-wall-jump", saying("usage", {"status": "ok"}, duration_s=-3600.0)),
+    "usage hides what time it was": ("s19-wall-jump", saying("usage", {}, started_at=0.0)),
+    "one replica refuses nobody": ("s19-wall-jump", lambda fact: _but_of(fact, "quota_refused", "gw2")),
+    "a replica tells waits of its own clock": ("s20-apart", lambda fact: _waits_more(fact, "gw2", 5000.0)),
+    "nobody is refused": ("s20-apart", without("quota_refused")),
     "the crowd is let through": ("s31-herd", saying("call_ended", {"code": "no_target_available"}, code="")),
     "nobody waits": ("s31-herd", without("call_sent")),
     "no trial fails": ("s31-herd", saying("gauge", {"name": "breaker_state", "value": 2}, value=0)),
@@ -55,6 +69,16 @@ MISSING: dict[str, tuple[str, Change]] = {
 def _only(fact: Fact, *, forward: bool) -> Fact | None:
     jumped = fact.kind == "fault" and fact.members["fault"] == "wall_jump"
     return None if jumped and (fact.number("amount") > 0) is not forward else fact
+
+
+def _but_of(fact: Fact, kind: str, host: str) -> Fact | None:
+    return None if (fact.kind, fact.host) == (kind, host) else fact
+
+
+def _waits_more(fact: Fact, host: str, more_ms: float) -> Fact:
+    if (fact.kind, fact.host) != ("quota_refused", host):
+        return fact
+    return replace(fact, members={**fact.members, "wait_ms": fact.number("wait_ms") + more_ms})
 
 
 @pytest.fixture(scope="module")

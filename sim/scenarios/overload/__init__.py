@@ -1,0 +1,1 @@
+"""What scenarios show of a gateway with too much to do, or that stands still."""

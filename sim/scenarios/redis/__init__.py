@@ -1,0 +1,1 @@
+"""What scenarios show of a Redis that answers and refuses."""
