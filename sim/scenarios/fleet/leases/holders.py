@@ -21,7 +21,7 @@ REPLICAS_MIN, REPLICAS_MAX = 2, 3
 OF_HOLDERS = ("crash", "crash", "crash", "sigterm", "sigterm_twice", "lag")
 """Deaths above all: nothing of a dead process runs again, not even a `finally`."""
 
-OF_REDIS = tuple(name for name, kind in KINDS.items() if kind.on is On.REDIS)
+OF_REDIS = tuple(name for name, kind in KINDS.items() if kind.on is On.REDIS and kind.drawn)
 
 
 def draft_of(seed: Seed, level: Level) -> Draft:
