@@ -157,7 +157,7 @@ class Reserved:
         return self._watch.host(one.host).stood_still_s(one.asked_at, at) > FROZEN_S
 
     def _must(self, one: Reservation, at: float) -> float:
-        if one.unheard or one.at > at or one.dead_at <= at:
+        if one.unheard or one.at >= at or one.dead_at <= at:
             return 0.0
         if one.over_at > at:
             return one.micros if self._must_run(one, at) else 0.0
@@ -166,7 +166,7 @@ class Reserved:
         return min(one.micros, one.used_micros) if at - one.over_at < HEARD_S else one.used_micros
 
     def _must_run(self, one: Reservation, at: float) -> bool:
-        if one.unheard or not one.at <= at < min(one.over_at, one.dead_at):
+        if one.unheard or not one.at < at < min(one.over_at, one.dead_at):  # of one moment either may be first
             return False
         lost_at = self._last_lost_at(one, at)
         return lost_at == -math.inf or (
@@ -194,8 +194,13 @@ class Reserved:
 
     def _may_be_doubled(self, account: str, call: str, its: Used) -> bool:
         """Whether the ledger's sum was taken over between an attempt's booking and the settlement of its call."""
-        until = max((one.gone_at for one in self.by_call.get(call, ())), default=-math.inf)
+        until = max((self._told_by(one) for one in self.by_call.get(call, ())), default=-math.inf)
         return any(its.at <= at <= until for at in self._raised.get(account, ()))
+
+    def _told_by(self, one: Reservation) -> float:
+        """Give when the store had surely heard of a settlement: one that was in trouble hears of it late."""
+        late = one.over_at < math.inf and self.troubled(one.over_at - BACK_S, one.gone_at)
+        return one.over_at + UNCLEAR_S if late else one.gone_at
 
     def _gone_at(self, one: Reservation) -> float:
         host = self._watch.host(one.host)
