@@ -16,13 +16,13 @@ UP = Actor("ktms up", Role.OWNER)
 FIRST_KEY_NAME = "first"
 
 
-async def first_owner(home: Home, keys: PostgresKeyAdmin, admin_addr: str) -> None:
+async def first_owner(home: Home, keys: PostgresKeyAdmin) -> None:
     """See that the admin key of this home opens this data folder.
 
     Raises:
         StartFailed: the folder belongs to another home.
     """
-    key = home.admin_key(admin_addr)
+    key = home.admin_key()
     if await keys.bootstrap(key.reveal()):
         return
     text = read_key(key.reveal())

@@ -59,8 +59,8 @@ class Home:
         except KeyringInvalid as error:
             raise StartFailed(f"{path}: {error}") from error
 
-    def admin_key(self, addr: str) -> Secret:
-        """Give the owner's admin key, made the first time, and note the admin address beside it.
+    def admin_key(self) -> Secret:
+        """Give the owner's admin key, made the first time.
 
         Raises:
             StartFailed: the file cannot be used.
@@ -68,11 +68,24 @@ class Home:
         try:
             config = read_user_config(self.config_file)
             key = config.admin_key or Secret(make_key(KeyKind.ADMIN, self.entropy.token_bytes))
-            if config.admin_key is None or config.admin_addr != addr:
-                write_user_config(self.config_file, replace(config, admin_addr=addr, admin_key=key))
+            if config.admin_key is None:
+                write_user_config(self.config_file, replace(config, admin_key=key))
         except PrivateFileUnusable as error:
             raise StartFailed(str(error)) from error
         return key
+
+    def keep_admin_addr(self, addr: str) -> None:
+        """Note where the admin port is, for the admin commands.
+
+        Raises:
+            StartFailed: the file cannot be used.
+        """
+        try:
+            config = read_user_config(self.config_file)
+            if config.admin_addr != addr:
+                write_user_config(self.config_file, replace(config, admin_addr=addr))
+        except PrivateFileUnusable as error:
+            raise StartFailed(str(error)) from error
 
     def client_key(self) -> Secret | None:
         """Give the first client key; None before it was made.

@@ -7,14 +7,14 @@ closed in reverse, whatever happens.
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
 from ktms.adapters.embedded.failed import EmbeddedFailed
 from ktms.adapters.embedded.postgres_server import EmbeddedPostgres
-from ktms.adapters.embedded.tcp_port import PORTS_TRIED_MAX, free_port, is_free
+from ktms.adapters.embedded.tcp_port import PORT_RACES_MAX, PORTS_TRIED_MAX, free_port, is_free
 from ktms.adapters.embedded.valkey_server import EmbeddedValkey
 from ktms.adapters.postgres.encryption_state import KeyringMismatch
 from ktms.adapters.postgres.migrate import MigrationRefused
@@ -73,8 +73,7 @@ async def up(options: UpOptions, settings: Settings, home: Home, data_dir: Path)
     with stop_signals() as stops:
         async with AsyncExitStack() as opened:
             real, probe = await _open_world(opened, settings, home, data_dir)
-            admin_at = _admin_address(settings)
-            await first_owner(home, real.keys, str(admin_at))
+            await first_owner(home, real.keys)
             new_key = await first_client_key(home, real.keys, real.ports.keys)
             wanted = await _wanted(options, file, real, opened)
             applied, warned = await _applied(wanted, real)
@@ -82,7 +81,11 @@ async def up(options: UpOptions, settings: Settings, home: Home, data_dir: Path)
             gateway = assemble(real.ports, None, gateway_settings(settings, drain_delay_s=0, files_max=files_max))
             port, notes = await _open_port(gateway, options, settings)
             opened.push_async_callback(gateway.stop)
-            await opened.enter_async_context(admin_port(real, admin_at, gateway.fleet))
+            admin_addr = await _open_admin(
+                settings.admin_addr.port,
+                lambda at: opened.enter_async_context(admin_port(real, at, gateway.fleet)),
+            )
+            home.keep_admin_addr(str(admin_addr))
             snapshot = await real.ports.catalogue.snapshot()
             text = Started(
                 command=_command(),
@@ -98,7 +101,7 @@ async def up(options: UpOptions, settings: Settings, home: Home, data_dir: Path)
                 ),
                 key_file=home.client_key_file,
                 new_key=new_key,
-                admin_addr=str(admin_at),
+                admin_addr=str(admin_addr),
                 data_dir=data_dir,
                 seconds=os.times().elapsed - began_at,
             )
@@ -189,11 +192,22 @@ def _warning_notes(warned: Sequence[str]) -> Iterator[str]:
         yield f"warning     and {len(warned) - WARNINGS_SHOWN_MAX} more: ktms apply --dry-run tells all of a file"
 
 
-def _admin_address(settings: Settings) -> Address:
-    try:
-        return Address(LOOPBACK, free_port(settings.admin_addr.port))
-    except EmbeddedFailed as error:
-        raise StartFailed(error.message) from error
+async def _open_admin(wanted: int, open_at: Callable[[Address], Awaitable[object]]) -> Address:
+    """Open the admin port: the usual one or the next free after it, which another start may be faster to take."""
+    taken: StartFailed | None = None
+    for _ in range(PORT_RACES_MAX):
+        try:
+            address = Address(LOOPBACK, free_port(wanted))
+        except EmbeddedFailed as error:
+            raise StartFailed(error.message) from error
+        try:
+            await open_at(address)
+        except StartFailed as error:  # on loopback, in plain text, nothing else can be in the way
+            taken = error
+        else:
+            return address
+    assert taken is not None
+    raise taken
 
 
 def _refuse_taken(port: int | None) -> None:

@@ -15,8 +15,6 @@ from ktms.domain.ids import KeyId
 
 pytestmark = pytest.mark.service
 
-ADDRESS = "127.0.0.1:9090"
-
 
 class Folder:
     """A data folder's database, and the home that goes with it."""
@@ -49,24 +47,24 @@ async def names(folder: Folder) -> list[str]:
 
 
 async def test_the_first_home_becomes_the_owner(folder: Folder) -> None:
-    await first_owner(folder.home(), folder.admin, ADDRESS)
-    stored = await folder.admin.find_admin(id_of(folder.home().admin_key(ADDRESS).reveal()))
+    await first_owner(folder.home(), folder.admin)
+    stored = await folder.admin.find_admin(id_of(folder.home().admin_key().reveal()))
     assert stored is not None
     assert stored.role == Role.OWNER
 
 
 async def test_the_owner_opens_its_folder_again(folder: Folder) -> None:
     for _ in range(3):
-        await first_owner(folder.home(), folder.admin, ADDRESS)
+        await first_owner(folder.home(), folder.admin)
 
 
 async def test_another_home_does_not_open_it(folder: Folder) -> None:
-    await first_owner(folder.home("mine"), folder.admin, ADDRESS)
+    await first_owner(folder.home("mine"), folder.admin)
     other = folder.home("other")
     with pytest.raises(StartFailed, match="another owner") as refused:
-        await first_owner(other, folder.admin, ADDRESS)
+        await first_owner(other, folder.admin)
     assert str(other.config_file) in str(refused.value)
-    assert other.admin_key(ADDRESS).reveal() not in str(refused.value)
+    assert other.admin_key().reveal() not in str(refused.value)
 
 
 async def test_a_first_client_key_is_made_and_kept(folder: Folder) -> None:

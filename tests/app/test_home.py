@@ -35,25 +35,27 @@ def test_two_homes_have_different_keyrings(tmp_path: Path) -> None:
 
 
 def test_an_admin_key_is_made_once_and_kept(home: Home) -> None:
-    made = home.admin_key("127.0.0.1:9090")
+    made = home.admin_key()
     text = read_key(made.reveal())
     assert text is not None
     assert text.kind is KeyKind.ADMIN
-    assert again(home).admin_key("127.0.0.1:9090") == made
+    assert again(home).admin_key() == made
 
 
 def test_the_admin_address_is_noted_beside_the_key_and_follows_it(home: Home) -> None:
-    key = home.admin_key("127.0.0.1:9090")
-    assert 'addr = "127.0.0.1:9090"' in home.config_file.read_text()
-    assert again(home).admin_key("127.0.0.1:9091") == key
-    assert 'addr = "127.0.0.1:9091"' in home.config_file.read_text()
+    key = home.admin_key()
+    for port in (9090, 9091):
+        again(home).keep_admin_addr(f"127.0.0.1:{port}")
+        assert f'addr = "127.0.0.1:{port}"' in home.config_file.read_text()
+    assert again(home).admin_key() == key
 
 
 def test_what_else_a_user_wrote_there_is_kept(home: Home) -> None:
     home.folder.mkdir(parents=True)
     home.config_file.write_text("[admin]\nplaintext = true\n")
     home.config_file.chmod(0o600)
-    home.admin_key("127.0.0.1:9090")
+    home.admin_key()
+    home.keep_admin_addr("127.0.0.1:9090")
     assert "plaintext = true" in home.config_file.read_text()
 
 
@@ -67,7 +69,7 @@ def test_a_client_key_is_absent_until_it_is_kept(home: Home) -> None:
 
 def test_everything_is_for_its_owner_alone(home: Home) -> None:
     home.keyring()
-    home.admin_key("127.0.0.1:9090")
+    home.admin_key()
     home.keep_client_key("ktms_sk_x")
     assert mode(home.folder) == 0o700
     assert {mode(path) for path in home.folder.iterdir()} == {0o600}
@@ -80,9 +82,7 @@ def test_a_file_open_to_others_is_refused_with_what_to_do(home: Home, name: str)
     path.write_text("secret")
     path.chmod(0o644)
     with pytest.raises(StartFailed, match="chmod 600") as refused:
-        (home.keyring, home.client_key, lambda: home.admin_key("a:1"))[
-            ["keyring", "client-key", "config.toml"].index(name)
-        ]()
+        (home.keyring, home.client_key, home.admin_key)[["keyring", "client-key", "config.toml"].index(name)]()
     assert "secret" not in str(refused.value)
 
 

@@ -1,6 +1,7 @@
 """The steps of `up` that need no database; the whole of it is told by the tests from outside (e2e)."""
 
 from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,15 @@ import pytest
 from ktms.app.failed import StartFailed
 from ktms.app.gateway import GatewaySettings
 from ktms.app.options import UpOptions
-from ktms.app.up import WARNINGS_SHOWN_MAX, _has_a_place, _open_port, _read, _refuse_taken, _warning_notes
+from ktms.app.up import (
+    WARNINGS_SHOWN_MAX,
+    _has_a_place,
+    _open_admin,
+    _open_port,
+    _read,
+    _refuse_taken,
+    _warning_notes,
+)
 from ktms.config.address import Address
 from ktms.config.settings import Settings
 from ktms.domain.snapshot import Model
@@ -43,6 +52,34 @@ async def test_the_next_free_port_is_opened_where_it_is_taken_and_its_owner_told
 async def test_a_port_asked_for_is_opened_or_none(house: House) -> None:
     with occupied() as port, pytest.raises(StartFailed, match=f"port {port} is taken by .*: stop it"):
         await _open_port(house.gateway, UpOptions(port=port), settings(any_port()))
+
+
+@dataclass
+class Taker:
+    """Opens the admin port, unless somebody was faster the first few times."""
+
+    races_lost: int
+    tried: list[Address] = field(default_factory=list)
+
+    async def open(self, address: Address) -> None:
+        self.tried.append(address)
+        if len(self.tried) <= self.races_lost:
+            raise StartFailed(f"the admin port {address} cannot be opened: is it in use?")
+
+
+async def test_the_admin_port_is_the_next_free_one_after_the_usual() -> None:
+    with occupied() as port:
+        assert (await _open_admin(port, Taker(0).open)).port > port
+
+
+async def test_the_admin_port_is_looked_for_again_where_another_start_was_faster() -> None:
+    taker = Taker(races_lost=2)
+    assert await _open_admin(any_port(), taker.open) == taker.tried[2]
+
+
+async def test_the_admin_port_is_not_looked_for_without_end() -> None:
+    with pytest.raises(StartFailed, match="is it in use"):
+        await _open_admin(any_port(), Taker(races_lost=100).open)
 
 
 def test_a_taken_port_is_told_before_anything_runs() -> None:

@@ -9,10 +9,7 @@ from pathlib import Path
 
 from ktms.adapters.embedded.failed import EmbeddedFailed
 from ktms.adapters.embedded.process import POLL_S, ServerProcess, command_of, log_tail
-from ktms.adapters.embedded.tcp_port import free_port, is_free
-
-PORT_RACES_MAX = 5
-"""How often another program may snatch the port between our look and the server's."""
+from ktms.adapters.embedded.tcp_port import PORT_RACES_MAX, free_port, is_free
 
 
 @dataclass(frozen=True, slots=True)

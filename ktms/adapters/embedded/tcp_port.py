@@ -10,6 +10,9 @@ LOOPBACK = "127.0.0.1"
 PORTS_TRIED_MAX = 20
 """How far past a wanted port one looks: more neighbours than anybody runs, few enough to stay recognisable."""
 
+PORT_RACES_MAX = 5
+"""How often another program may snatch the port between our look and the server's."""
+
 
 def free_port(wanted: int | None) -> int:
     """Give the wanted port or the next free one after it; None means any.

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ktms.adapters.embedded.failed import EmbeddedFailed
-from ktms.adapters.embedded.launch import PORT_RACES_MAX, Launch, end_orphan, launch
+from ktms.adapters.embedded.launch import Launch, end_orphan, launch
 from ktms.adapters.embedded.process import ServerProcess, start
-from ktms.adapters.embedded.tcp_port import PORTS_TRIED_MAX, free_port
+from ktms.adapters.embedded.tcp_port import PORT_RACES_MAX, PORTS_TRIED_MAX, free_port
 
 SIGNALS = ((signal.SIGTERM, 5.0),)
 
