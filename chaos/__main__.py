@@ -3,21 +3,27 @@
 import asyncio
 import json
 import sys
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
 from chaos.experiments.all_of_them import EXPERIMENTS
+from chaos.experiments.compare import Comparison, compare
 from chaos.experiments.conduct import Result, conduct
 from chaos.experiments.experiment import Experiment
+from chaos.report.guards import guard_lines, guards_as_json
 from chaos.report.picture import draw
 from chaos.report.rows import Row, as_json, row_of
 from chaos.report.table import lines_of
 from chaos.services.chosen import chosen_services
-from chaos.services.service import ServiceFailed, Unavailable
+from chaos.services.service import ServiceFailed, Services, Unavailable
 
 EXIT_BROKEN, EXIT_SKIPPED = 1, 0
+
+T = TypeVar("T")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -44,6 +50,29 @@ def list_them() -> None:
 @main.command()
 @click.argument("names", nargs=-1, metavar="[EXPERIMENT]...")
 @click.option("--seed", default=1, show_default=True, help="What traffic is drawn from.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="File that takes the figures as JSON.")
+def guards(names: tuple[str, ...], seed: int, json_file: Path | None) -> None:
+    r"""Take a guard of the product away, and see that the figure which it keeps small gets worse.
+
+    Each experiment that has such a figure is carried out twice, with the guard and without.
+
+    \b
+    Example:
+      python -m chaos guards redis-hung
+    """
+    wanted = [one for one in _wanted(names) if one.figure is not None]
+    found = _on_services(partial(_compared, wanted, seed))
+    for line in guard_lines(found):
+        click.echo(line)
+    if json_file is not None:
+        json_file.write_text(json.dumps(guards_as_json(found), indent=2) + "\n")
+    if not all(one.passed for one in found):
+        sys.exit(EXIT_BROKEN)
+
+
+@main.command()
+@click.argument("names", nargs=-1, metavar="[EXPERIMENT]...")
+@click.option("--seed", default=1, show_default=True, help="What traffic is drawn from.")
 @click.option("--rate", type=click.FloatRange(1, 1000), help="Calls per second, instead of the experiment's own.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="File that takes the rows as JSON.")
 @click.option("--png", "png_file", type=click.Path(path_type=Path), help="File that takes the rows as a picture.")
@@ -63,19 +92,10 @@ def run(
       python -m chaos run redis-down redis-hung
       python -m chaos run --json chaos.json
     """
-    unknown = [name for name in names if name not in EXPERIMENTS]
-    if unknown:
-        raise click.BadParameter(f"there is no experiment {', '.join(unknown)}; `python -m chaos list` names them")
-    wanted = [EXPERIMENTS[name] for name in names or EXPERIMENTS]
+    wanted = _wanted(names)
     if rate is not None:
         wanted = [one.at_rate(rate) for one in wanted]
-    try:
-        rows = asyncio.run(_rows(wanted, seed, journals))
-    except Unavailable as error:
-        click.echo(f"skipped: {error}")
-        sys.exit(EXIT_SKIPPED)
-    except ServiceFailed as error:
-        raise click.ClickException(str(error)) from error
+    rows = _on_services(partial(_rows, wanted, seed, journals))
     for line in lines_of(rows):
         click.echo(line)
     if json_file is not None:
@@ -86,17 +106,48 @@ def run(
         sys.exit(EXIT_BROKEN)
 
 
-async def _rows(wanted: list[Experiment], seed: int, journals: Path | None) -> list[Row]:
+def _wanted(names: tuple[str, ...]) -> list[Experiment]:
+    unknown = [name for name in names if name not in EXPERIMENTS]
+    if unknown:
+        raise click.BadParameter(f"there is no experiment {', '.join(unknown)}; `python -m chaos list` names them")
+    return [EXPERIMENTS[name] for name in names or EXPERIMENTS]
+
+
+def _on_services(work: Callable[[Services], Awaitable[T]]) -> T:
+    """Do it on real services; what is missing ends the command."""
+
+    async def done() -> T:
+        async with chosen_services() as services:
+            return await work(services)
+
+    try:
+        return asyncio.run(done())
+    except Unavailable as error:
+        click.echo(f"skipped: {error}")
+        sys.exit(EXIT_SKIPPED)
+    except ServiceFailed as error:
+        raise click.ClickException(str(error)) from error
+
+
+async def _rows(wanted: list[Experiment], seed: int, journals: Path | None, services: Services) -> list[Row]:
     rows: list[Row] = []
-    async with chosen_services() as services:
-        for number, one in enumerate(wanted, 1):
-            label = f"[{number}/{len(wanted)}] {one.name}"
-            result = await conduct(one, services, seed=seed, told=partial(_tell_of, label))
-            if journals is not None:
-                _keep_journal(journals, result)
-            rows.append(row_of(result))
-            _tell(f"{label}: {'proves ' + ' '.join(one.ids) if rows[-1].passed else 'FAILED'}\n")
+    for number, one in enumerate(wanted, 1):
+        label = f"[{number}/{len(wanted)}] {one.name}"
+        result = await conduct(one, services, seed=seed, told=partial(_tell_of, label))
+        if journals is not None:
+            _keep_journal(journals, result)
+        rows.append(row_of(result))
+        _tell(f"{label}: {'proves ' + ' '.join(one.ids) if rows[-1].passed else 'FAILED'}\n")
     return rows
+
+
+async def _compared(wanted: list[Experiment], seed: int, services: Services) -> list[Comparison]:
+    found: list[Comparison] = []
+    for number, one in enumerate(wanted, 1):
+        label = f"[{number}/{len(wanted)}] {one.name}"
+        found.append(await compare(one, services, seed=seed, told=partial(_tell_of, label)))
+        _tell(f"{label}: {'worse without its guard' if found[-1].passed else 'FAILED'}\n")
+    return found
 
 
 def _keep_journal(folder: Path, result: Result) -> None:

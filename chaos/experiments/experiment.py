@@ -78,6 +78,24 @@ Breaks = Callable[[Stand], AbstractAsyncContextManager[None]]
 
 
 @dataclass(frozen=True, slots=True)
+class Figure:
+    """What one guard of the product keeps small: `says` is its name and unit.
+
+    Without the guard it is at least `worse_by` times as much, and `worse_min` at least.
+    """
+
+    guard: str
+    says: str
+    of: Callable[[Broken], float]
+    worse_min: float
+    worse_by: float = 2.0
+
+    def worsened(self, guarded: float, unguarded: float) -> bool:
+        """Whether it was the guard that kept it small."""
+        return unguarded >= max(self.worse_min, self.worse_by * guarded)
+
+
+@dataclass(frozen=True, slots=True)
 class Experiment:
     """One experiment. `felt` counts the calls that met the fault; without `felt_min` of them nothing is proven."""
 
@@ -91,6 +109,12 @@ class Experiment:
     spans: Spans = Spans()
     settings: StandSettings = field(default_factory=StandSettings)
     mix: Mix = field(default_factory=Mix)
+    figure: Figure | None = None
+
+    def without_guard(self) -> "Experiment":
+        """Give the same with gateways that go without the guard of its figure."""
+        assert self.figure is not None, self.name
+        return replace(self, settings=replace(self.settings, unguarded=self.figure.guard))
 
     def at_rate(self, rate_per_s: float) -> "Experiment":
         """Give the same at another rate of calls."""

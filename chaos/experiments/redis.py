@@ -6,7 +6,7 @@ Not here: the same in the simulator (`sim/scenarios`), dollars that must be coun
 from collections.abc import Iterator
 
 from chaos.experiments import faults
-from chaos.experiments.experiment import Broken, Expected, Experiment, Spans
+from chaos.experiments.experiment import Broken, Expected, Experiment, Figure, Spans
 from chaos.experiments.reading import (
     EITHER,
     NODES,
@@ -131,6 +131,13 @@ async def _slow_of(proxy: Proxy) -> None:
     await proxy.slow(2000)
 
 
+def _still_added_s(broken: Broken) -> float:
+    later = broken.between(2.5, broken.ended_at - broken.began_at)
+    return max(0.0, later.added_share_s(0.99) - broken.before.added_share_s(0.99))
+
+
+LEFT_ALONE = Figure("redis-left-alone", "p99 of what is added once Redis is left alone (s)", _still_added_s, 0.08)
+
 REDIS_EXPERIMENTS = (
     Experiment(
         "redis-down",
@@ -149,6 +156,7 @@ REDIS_EXPERIMENTS = (
         felt_by_all,
         _hung,
         settings=StandSettings(redis_timeout_ms=TIMEOUT_MS),
+        figure=LEFT_ALONE,
     ),
     Experiment(
         "redis-frozen",
@@ -167,6 +175,7 @@ REDIS_EXPERIMENTS = (
         felt_by_all,
         _slow,
         settings=StandSettings(redis_timeout_ms=TIMEOUT_MS),
+        figure=LEFT_ALONE,
     ),
     Experiment(
         "redis-empty",

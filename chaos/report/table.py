@@ -9,12 +9,18 @@ HEAD = ("experiment", "proves", "requests", "failed", "p99 added", "worst added"
 
 def lines_of(rows: Sequence[Row]) -> Iterator[str]:
     """Give the lines of the table."""
-    cells = [HEAD, *map(_cells, rows)]
-    widths = [max(len(line[at]) for line in cells) for at in range(len(HEAD))]
-    for at, line in enumerate(cells):
+    head, *lines = columns([HEAD, *map(_cells, rows)])
+    yield head
+    for row, line in zip(rows, lines, strict=True):
+        yield line
+        yield from (f"  ! {complaint}" for complaint in row.complaints)
+
+
+def columns(cells: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Write cells as lines, each column as wide as its widest cell."""
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for line in cells:
         yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        if at:
-            yield from (f"  ! {complaint}" for complaint in rows[at - 1].complaints)
 
 
 def _cells(row: Row) -> tuple[str, ...]:

@@ -24,7 +24,10 @@ WORLD = "world"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a replica lives: its name, its ports on loopback, its folder, and all that its environment says."""
+    """Where a replica lives: its name, its ports on loopback, its folder, all that its environment says.
+
+    `command` is the product's own, or one that goes without a guard.
+    """
 
     name: str
     port: int
@@ -32,6 +35,7 @@ class Place:
     home: Path
     variables: Mapping[str, str]
     owner: str
+    command: tuple[str | Path, ...] = (KTMS,)
 
 
 class Gateway:
@@ -52,7 +56,8 @@ class Gateway:
             "KTMS_HTTP_ADDR": f"127.0.0.1:{place.port}",
             "KTMS_ADMIN_ADDR": self.admin_addr,
         }
-        self.process = Process(place.name, (KTMS, "serve"), environment(place.home, variables), place.home)
+        words = (*place.command, "serve")
+        self.process = Process(place.name, words, environment(place.home, variables), place.home)
 
     async def start(self) -> None:
         """Start a process, and wait until it listens.

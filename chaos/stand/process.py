@@ -39,6 +39,11 @@ PR_SET_PDEATHSIG = 1
 """Option of prctl(2): who is killed takes its processes along (Linux)."""
 
 
+def unguarded(guard: str) -> tuple[str | Path, ...]:
+    """Give the command of the product that goes without one of its guards."""
+    return (sys.executable, "-m", "chaos.stand.unguarded", guard)
+
+
 class ProcessFailed(Exception):
     """A process ended, or did not do in time what it should; holds the last lines that it said."""
 

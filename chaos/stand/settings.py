@@ -37,7 +37,8 @@ class StandSettings:
     """The stand. Times are seconds; `slots` are those of each node.
 
     `apart`: services that each replica reaches by a proxy of its own. `targets_behind_proxies`: the targets have
-    proxies too, one each for all. `variables` go to every gateway besides those that the stand needs.
+    proxies too, one each for all. `variables` go to every gateway besides those that the stand needs. `unguarded`
+    is the guard that all gateways go without.
     """
 
     gateways: int = 3
@@ -61,6 +62,7 @@ class StandSettings:
     redis_timeout_ms: int = 300
     attempts_max: int = 6
     variables: Mapping[str, str] = field(default_factory=dict)
+    unguarded: str = ""
 
     @property
     def gateway_names(self) -> tuple[str, ...]:

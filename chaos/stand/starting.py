@@ -15,7 +15,7 @@ from chaos.stand import settings as parts
 from chaos.stand.databases import Databases
 from chaos.stand.gateway import Gateway, Place
 from chaos.stand.ledger import Ledger
-from chaos.stand.process import KTMS, ProcessFailed, environment, run
+from chaos.stand.process import KTMS, ProcessFailed, environment, run, unguarded
 from chaos.stand.settings import StandSettings
 from chaos.stand.ways import Ways
 
@@ -36,7 +36,8 @@ class Starting:
         """Give a replica its place."""
         home = self.folder / name
         home.mkdir()
-        return Place(name, free_port(), free_port(), home, self._variables(name, home), self.owner)
+        command = unguarded(self.settings.unguarded) if self.settings.unguarded else (KTMS,)
+        return Place(name, free_port(), free_port(), home, self._variables(name, home), self.owner, command)
 
     def _variables(self, name: str, home: Path) -> Mapping[str, str]:
         settings = self.settings

@@ -8,7 +8,7 @@ not fit any more is an error: the bug must be planted anew where the decision ha
 import inspect
 import textwrap
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from types import CodeType, FunctionType
 
@@ -30,35 +30,44 @@ class Bug:
     seeds_max: int = 200
 
 
-@contextmanager
-def planted(bug: Bug) -> Iterator[None]:
+def planted(bug: Bug) -> AbstractContextManager[None]:
     """Have the bug in the program while the block runs.
 
     Raises:
         BugUnfit: its place has changed.
     """
-    decorated = bug.place.fget if isinstance(bug.place, property) else bug.place
-    assert decorated is not None, bug.id
+    return altered(bug.id, bug.place, bug.old, bug.new)
+
+
+@contextmanager
+def altered(name: str, place: Callable[..., object] | property, old: str, new: str) -> Iterator[None]:
+    """Have `new` instead of `old` in the source of one function while the block runs.
+
+    Raises:
+        BugUnfit: the old text does not stand there exactly once.
+    """
+    decorated = place.fget if isinstance(place, property) else place
+    assert decorated is not None, name
     function = inspect.unwrap(decorated)
-    assert isinstance(function, FunctionType), bug.id
+    assert isinstance(function, FunctionType), name
     sound = function.__code__
-    function.__code__ = _altered(bug, function)
+    function.__code__ = _altered(name, function, old, new)
     try:
         yield
     finally:
         function.__code__ = sound
 
 
-def _altered(bug: Bug, function: FunctionType) -> CodeType:
+def _altered(name: str, function: FunctionType, old: str, new: str) -> CodeType:
     source = textwrap.dedent(inspect.getsource(function))
     while source.startswith("@"):  # the decorators stay what they are
         source = source.partition("\n")[2]
-    if source.count(bug.old) != 1:
-        raise BugUnfit(f"{bug.id}: its text stands {source.count(bug.old)} times in {function.__qualname__}")
-    text = compile(source.replace(bug.old, bug.new), f"<planted {bug.id}>", "exec")
+    if source.count(old) != 1:
+        raise BugUnfit(f"{name}: its text stands {source.count(old)} times in {function.__qualname__}")
+    text = compile(source.replace(old, new), f"<planted {name}>", "exec")
     made: dict[str, FunctionType] = {}
     exec(text, function.__globals__, made)  # noqa: S102 - our own source with our own edit: that is the point
-    (altered,) = made.values()
-    if altered.__code__.co_freevars != function.__code__.co_freevars:
-        raise BugUnfit(f"{bug.id}: {function.__qualname__} closes over variables")
-    return altered.__code__
+    (function_with_it,) = made.values()
+    if function_with_it.__code__.co_freevars != function.__code__.co_freevars:
+        raise BugUnfit(f"{name}: {function.__qualname__} closes over variables")
+    return function_with_it.__code__
