@@ -29,7 +29,7 @@ from ktms.domain.catalogue import Catalogue
 from ktms.ports.upstream import UpstreamRequest
 from tests.api.wire_client import Answer, ask, request
 from tests.engine.rig import CATALOGUE, HOSTS, KEY, NODE_MODEL, TEST, listing
-from tests.world.gateway import batch_ports
+from tests.world.memory_ports import batch_ports
 
 BEARER = f"Authorization: Bearer {KEY}"
 PAGE = b"# the metrics page\n"

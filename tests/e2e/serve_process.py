@@ -97,3 +97,12 @@ def prepared(replica: Replica) -> None:
 def one_model(cloud: Cloud) -> dict[str, object]:
     """Declare the least that can answer: one vendor, one model."""
     return {"vendors": [declared.vendor(cloud.url)], "models": [declared.cloud_model()]}
+
+
+def home_with_a_model(home: Path, database: str, cloud: Cloud) -> Path:
+    """Give the home of a replica whose database has one model and one key."""
+    with serving(home, database, {"KTMS_DRAIN_DELAY_S": "0"}) as replica:
+        prepared(replica)
+        keys = [declared.client_key("app", declared.APP_KEY)]
+        replica.apply("gateway", **one_model(cloud), client_keys=keys)
+    return home

@@ -19,7 +19,7 @@ from tests.e2e import declared
 from tests.e2e.cloud import Cloud
 from tests.e2e.conftest import NewDatabase, NewHome
 from tests.e2e.http import CHAT, Answer, ask, saying
-from tests.e2e.serve_process import Replica, one_model, prepared, serving
+from tests.e2e.serve_process import Replica, home_with_a_model, serving
 from tests.e2e.waiting import now, until
 
 pytestmark = pytest.mark.service
@@ -49,13 +49,7 @@ def database(new_database: NewDatabase) -> str:
 
 @pytest.fixture(scope="module")
 def folder(new_home: NewHome, database: str, vendor_cloud: Cloud) -> Path:
-    """A home whose database has a model and a key."""
-    folder = new_home().folder
-    with serving(folder, database, {"KTMS_DRAIN_DELAY_S": "0"}) as replica:
-        prepared(replica)
-        keys = [declared.client_key("app", declared.APP_KEY)]
-        replica.apply("gateway", **one_model(vendor_cloud), client_keys=keys)
-    return folder
+    return home_with_a_model(new_home().folder, database, vendor_cloud)
 
 
 @contextmanager

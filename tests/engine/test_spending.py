@@ -84,15 +84,20 @@ async def test_a_ledger_that_hangs_is_waited_for_once_and_then_left_alone(
     assert len(reports.asked) == 1
 
 
-async def test_after_a_failure_one_asks_and_all_others_go_on_without(
-    spending: Spending, reports: SlowReports
-) -> None:
+async def failed_once(spending: Spending, reports: SlowReports) -> None:
+    """Bring it to where the next to ask is a trial, which is answered when the test says so."""
     reports.away = "away"
     reports.answers.set()
     assert await failed(spending) == "away"
     await after(AWAY_S)
     reports.answers.clear()
     reports.away = None
+
+
+async def test_after_a_failure_one_asks_and_all_others_go_on_without(
+    spending: Spending, reports: SlowReports
+) -> None:
+    await failed_once(spending, reports)
     async with asyncio.TaskGroup() as group:
         trial = group.create_task(spending.of(ACCOUNTS))
         await settle()
@@ -103,12 +108,7 @@ async def test_after_a_failure_one_asks_and_all_others_go_on_without(
 
 
 async def test_a_trial_whose_caller_left_is_made_by_the_next(spending: Spending, reports: SlowReports) -> None:
-    reports.away = "away"
-    reports.answers.set()
-    assert await failed(spending) == "away"
-    await after(AWAY_S)
-    reports.answers.clear()
-    reports.away = None
+    await failed_once(spending, reports)
     async with asyncio.TaskGroup() as group:
         trial = group.create_task(spending.of(ACCOUNTS))
         await settle()

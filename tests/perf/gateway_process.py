@@ -15,40 +15,29 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import uvloop
 
 from ktms.adapters.embedded.valkey_server import EmbeddedValkey
-from ktms.adapters.memory.catalogue_store import MemoryCatalogueStore
-from ktms.adapters.memory.change_feed import MemoryChangeFeed
 from ktms.adapters.memory.config_store import MemoryConfigStore
-from ktms.adapters.memory.key_store import MemoryKeyStore
-from ktms.adapters.memory.node_registry import MemoryNodeRegistry
-from ktms.adapters.memory.repeats import MemoryRepeats
-from ktms.adapters.memory.shelf import MemoryShelf
 from ktms.adapters.memory.store import MemoryStore
 from ktms.adapters.memory.usage_spool import MemoryUsageSpool
 from ktms.adapters.system.clock import SystemClock
 from ktms.adapters.system.entropy import SystemEntropy
 from ktms.adapters.telemetry.gateway_telemetry import GatewayTelemetry, LogSettings
-from ktms.adapters.upstream_http.address_rules import AddressRules
-from ktms.adapters.upstream_http.client import HttpUpstream
-from ktms.adapters.upstream_http.settings import UpstreamSettings
 from ktms.app.assemble import assemble
-from ktms.app.gateway import Gateway, GatewaySettings, Ports
+from ktms.app.gateway import Gateway, GatewaySettings
 from ktms.app.slots import RedisAt, Slots, open_slots
 from ktms.domain.access.actor import Actor, Role
 from ktms.domain.access.key_form import KeyKind, make_key
 from ktms.domain.access.secret import Secret
 from ktms.domain.ids import NodeName
-from ktms.domain.snapshot import Reach
 from tests.perf.book import SumsOnly
 from tests.perf.child import allow_many_files, commands, say
 from tests.perf.redis_counts import read_counts
 from tests.perf.wanted import LIMITS, NODE, Wanted, catalogue
-from tests.world.gateway import batch_ports
+from tests.world.memory_ports import Told, memory_ports
 
 REDIS_TIMEOUT_S = 1.0
 """Ten times the product's default: a run that proves what it counted must not lose a call to a busy machine."""
@@ -107,30 +96,8 @@ async def built(
     declared = catalogue(upstream_port, key, wanted)
     actor = Actor("bench", Role.OWNER)
     await MemoryConfigStore(store, entropy).apply(declared, actor=actor, prune=False, dry_run=False)
-    rules = AddressRules(loopback_nodes=True)
     book, spool = SumsOnly(clock), MemoryUsageSpool()
-    ports = Ports(
-        clock=clock,
-        entropy=entropy,
-        upstream=HttpUpstream(UpstreamSettings(), rules),
-        leases=slots.leases,
-        room=slots.room,
-        board=slots.board,
-        catalogue=MemoryCatalogueStore(store),
-        keys=MemoryKeyStore(store),
-        nodes=MemoryNodeRegistry(store, entropy, clock),
-        address_refusal=partial(rules.refusal, Reach.NODE),
-        changes=MemoryChangeFeed(store),
-        ledger=book,
-        reports=book,
-        quotas=slots.quotas,
-        answers=slots.answers,
-        repeats=MemoryRepeats(store),
-        spool=spool,
-        batches=batch_ports(MemoryShelf(clock, store)),
-        telemetry=telemetry,
-        exposition=telemetry.exposition,
-    )
+    ports = memory_ports(store, clock, slots, Told(book, spool, telemetry, telemetry.exposition))
     return Built(assemble(ports, None, GatewaySettings()), telemetry, key, book, spool)
 
 
