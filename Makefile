@@ -58,6 +58,7 @@ format: install ## let the tools write what they can
 lock: install ## pin the newest versions that pyproject.toml allows, with their hashes
 	@$(BIN)/$(LOCK) --upgrade --all-extras --group dev -o release/requirements/dev.txt
 	@$(BIN)/$(LOCK) --upgrade --extra all --constraint release/requirements/dev.txt -o release/requirements/server.txt
+	@$(BIN)/$(LOCK) --upgrade --constraint release/requirements/dev.txt -o ktms/node/requirements.txt
 	@cd $(NODE_DIR) && rm -f package-lock.json && npm install --package-lock-only
 
 proto: install ## generate the code of the gRPC APIs from their .proto files

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from ktms.api.crowd import Crowd
+from ktms.api.crowd import FRESH_S, Crowd
 from ktms.api.inbound import Inbound, RawHeaders
 from ktms.api.request_head import RequestHead, read_head
 from ktms.api.routes import Handler, Routes, refusal
@@ -74,10 +74,16 @@ class Lanes:
             lane.end_if_idle()
 
     def make_room(self) -> None:
-        """End the oldest connection without a request, if there is one."""
-        idle = next((lane for lane in self.open if lane.is_idle), None)
-        if idle is not None:
-            idle.end_if_idle()
+        """End the oldest connections without a request, as many as are too many."""
+        spares, excess = self.crowd.spares_fresh, self.crowd.open + 1 - self.crowd.most
+        for lane in tuple(self.open):
+            if lane.is_idle and not (spares and lane.is_fresh):
+                lane.end_if_idle()
+                excess -= 1
+            elif lane.is_closing:
+                excess -= 1
+            if excess <= 0:
+                return
 
     def refuse_call(self, request: Inbound) -> Reply:
         """Write that there are too many connections; this one ends with it."""
@@ -157,6 +163,8 @@ class FastLane(asyncio.Protocol):
         self._buffer = b""
         self._head: RequestHead | None = None
         self._begun = False
+        self._asked = False
+        self._came_at = self._loop.time()
         self._due = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._drained: asyncio.Future[None] | None = None
@@ -213,11 +221,19 @@ class FastLane(asyncio.Protocol):
             await self._drained
 
     @property
+    def is_fresh(self) -> bool:
+        """Whether it has just come and was asked for nothing yet."""
+        return not self._asked and self._loop.time() - self._came_at < FRESH_S
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether it is as good as gone."""
+        return self.transport is None or self.transport.is_closing()
+
+    @property
     def is_idle(self) -> bool:
         """Whether no request is under way, or on its way, and the connection is not closing."""
-        if self.task is not None or self._head is not None or self.transport is None:
-            return False
-        return not self.transport.is_closing()
+        return self.task is None and self._head is None and not self.is_closing
 
     def end_if_idle(self) -> None:
         """Close unless a request is under way, or on its way."""
@@ -274,10 +290,11 @@ class FastLane(asyncio.Protocol):
         keeps = head.keeps and not self._lanes.leaving
         request = FastRequest(self, head.target.decode(), tuple(head.headers), body, keeps=keeps)
         assert head.handler is not None
-        self._begun = False
+        self._begun, self._asked = False, True
         self.task = self._loop.create_task(self._answer(head.handler, request))
 
     async def _answer(self, handler: Handler, request: FastRequest) -> None:
+        self._lanes.crowd.busy += 1
         try:
             reply = await self._reply(handler, request)
             if reply.body is not None and self.transport is not None:
@@ -287,6 +304,7 @@ class FastLane(asyncio.Protocol):
                 await taken(request, self._lanes.stall_s)
         finally:
             self.task = None
+            self._lanes.crowd.busy -= 1
         if self.transport is None:
             return
         if reply.keeps and not self._lanes.closing:

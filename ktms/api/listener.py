@@ -20,7 +20,7 @@ from aiohttp.web_protocol import RequestHandler
 
 from ktms.api.crowd import Crowd
 from ktms.api.fast_lane import FastLane, Lanes, hot_routes
-from ktms.api.port import Port, open_loop_port, open_own_port
+from ktms.api.port import Listen, Port, listening_socket, open_port
 from ktms.api.request_head import HEADERS_MAX, LENGTH_DIGITS_MAX
 from ktms.api.routes import Routes, refusal
 from ktms.api.way_back import taken
@@ -47,7 +47,7 @@ class ListenerSettings:
     stall_s: float = 60.0  # a client that takes no byte of its answer
     backlog: int = 1024  # connections the kernel may hold for us
     connections_max: int = 4096  # of clients; half of what a usual limit of 8,192 open files leaves
-    own_port: bool = True  # False: the loop takes connections, one in each of its turns
+    listen: Listen = listening_socket  # a simulated world has no kernel to ask
     fast_lane: bool = True  # False: aiohttp serves every request
 
 
@@ -73,6 +73,7 @@ class _Connection(RequestHandler):
         crowd = self._server.crowd
         full = crowd.full
         crowd.open += 1
+        crowd.busy += 1
         if full:
             transport.close()
             return
@@ -115,6 +116,7 @@ class _Connection(RequestHandler):
         if self._cut_timer is not None:
             self._cut_timer.cancel()
         self._server.crowd.open -= 1
+        self._server.crowd.busy -= 1
         super().connection_lost(exc)
 
     def handle_error(
@@ -259,9 +261,13 @@ class Listener:
             OSError: the address is taken or not ours.
         """
         self._server = _Server(self._dispatch, self._settings, self._dates, self._telemetry, self._crowd)
-        open_port = open_own_port if self._settings.own_port else open_loop_port
         self._port = await open_port(
-            self._connection, host, port, backlog=self._settings.backlog, reuse_port=reuse_port
+            self._connection,
+            host,
+            port,
+            listen=self._settings.listen,
+            backlog=self._settings.backlog,
+            reuse_port=reuse_port,
         )
         return self._port.number
 

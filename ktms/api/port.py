@@ -27,51 +27,20 @@ Address = tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]
 """As `getaddrinfo` gives it."""
 
 
-class Port(Protocol):
-    """An open port. `number` is the one that was opened."""
+class Listen(Protocol):
+    """Makes a socket that listens."""
 
-    @property
-    def number(self) -> int: ...  # noqa: D102
+    def __call__(self, family: int, address: Address, backlog: int, *, reuse_port: bool) -> socket.socket:
+        """Make one.
 
-    def close(self) -> None:
-        """Take no more connections; twice is harmless."""
-        ...
-
-    async def wait_closed(self) -> None:
-        """Wait until nothing is left of it."""
+        Raises:
+            OSError: the address is taken or not ours.
+        """
         ...
 
 
-class LoopPort:
-    """The port of a loop that has no sockets to read, as in simulated worlds."""
-
-    def __init__(self, server: asyncio.AbstractServer, number: int) -> None:
-        self.number = number
-        self._server = server
-
-    def close(self) -> None:
-        """See `Port`."""
-        self._server.close()
-
-    async def wait_closed(self) -> None:
-        """See `Port`."""
-        await self._server.wait_closed()
-
-
-async def open_loop_port(factory: Factory, host: str, port: int, *, backlog: int, reuse_port: bool) -> LoopPort:
-    """Let the loop take connections in its own way.
-
-    Raises:
-        OSError: the address is taken or not ours.
-    """
-    server = await asyncio.get_running_loop().create_server(
-        factory, host, port, backlog=backlog, reuse_port=reuse_port or None
-    )
-    return LoopPort(server, int(server.sockets[0].getsockname()[1]) if server.sockets else port)
-
-
-class OwnPort:
-    """Sockets that listen, and whose connections are taken here."""
+class Port:
+    """Sockets that listen, and whose connections are taken here. `number` is that of the first."""
 
     def __init__(self, factory: Factory, sockets: list[socket.socket]) -> None:
         self.number = int(sockets[0].getsockname()[1])
@@ -84,7 +53,7 @@ class OwnPort:
             self._loop.add_reader(each, self._ready, each)
 
     def close(self) -> None:
-        """See `Port`; connections that were taken already go on."""
+        """Take no more connections; those that were taken go on, and twice is harmless."""
         for timer in self._paused.values():
             timer.cancel()
         self._paused.clear()
@@ -94,7 +63,7 @@ class OwnPort:
         self._sockets.clear()
 
     async def wait_closed(self) -> None:
-        """See `Port`."""
+        """Wait until nothing is left of it."""
         if self._taking:
             await asyncio.wait(tuple(self._taking))
 
@@ -132,7 +101,9 @@ class OwnPort:
         self._loop.add_reader(listening, self._ready, listening)
 
 
-async def open_own_port(factory: Factory, host: str, port: int, *, backlog: int, reuse_port: bool) -> OwnPort:
+async def open_port(
+    factory: Factory, host: str, port: int, *, listen: Listen, backlog: int, reuse_port: bool
+) -> Port:
     """Listen on all addresses of a host.
 
     Raises:
@@ -144,15 +115,16 @@ async def open_own_port(factory: Factory, host: str, port: int, *, backlog: int,
     sockets: list[socket.socket] = []
     try:
         for family, address in dict.fromkeys((entry[0], entry[4]) for entry in found):
-            sockets.append(_listening(family, address, backlog, reuse_port=reuse_port))
+            sockets.append(listen(family, address, backlog, reuse_port=reuse_port))
     except OSError:
         for each in sockets:
             each.close()
         raise
-    return OwnPort(factory, sockets)
+    return Port(factory, sockets)
 
 
-def _listening(family: int, address: Address, backlog: int, *, reuse_port: bool) -> socket.socket:
+def listening_socket(family: int, address: Address, backlog: int, *, reuse_port: bool) -> socket.socket:
+    """Make a socket of the kernel's; see `Listen`."""
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
         listening.settimeout(0)

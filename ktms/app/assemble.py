@@ -9,6 +9,7 @@ from collections.abc import Callable
 from ktms.api.health.door import HealthDoor
 from ktms.api.listener import Listener
 from ktms.api.node.door import NodeDoor
+from ktms.api.node.downloads import Downloads
 from ktms.api.openai.door import OpenAIDoor
 from ktms.api.wire import Dates
 from ktms.app.batch_parts import BatchParts, BatchSurroundings, batch_parts
@@ -41,6 +42,8 @@ def assemble(ports: Ports, snapshot: Snapshot | None, settings: GatewaySettings)
     health = HealthDoor(readiness, ports.exposition, dates)
     nodes = _node_door(ports, looks, parts.identities, dates)
     routes = {**openai.routes(), **batches.routes, **health.routes(), **nodes.routes()}
+    if ports.agent_files is not None:
+        routes |= Downloads(ports.agent_files, dates).routes()
     if not settings.metrics_apart:
         routes |= health.metrics_routes()
     return Gateway(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from ktms.api.body import BodyLimits
 from ktms.api.listener import Listener, ListenerSettings
+from ktms.api.node.downloads import DownloadsOf
 from ktms.api.routes import Routes
 from ktms.app.batch_parts import BatchPorts, BatchSettings
 from ktms.domain.capacity.fleet_status import FleetStatus
@@ -46,7 +47,7 @@ class Ports:
     """The world, as far as the gateway needs it.
 
     `exposition` gives the metrics page; `address_refusal` says why a node may not lie at an address. Without a
-    `snapshot_file` a start waits for the database.
+    `snapshot_file` a start waits for the database; without `agent_files` no machine installs itself from here.
     """
 
     clock: Clock
@@ -70,6 +71,7 @@ class Ports:
     telemetry: Telemetry
     exposition: Callable[[], bytes]
     snapshot_file: SnapshotFile | None = None
+    agent_files: DownloadsOf | None = None
 
 
 @dataclass(frozen=True, slots=True)

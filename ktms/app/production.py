@@ -17,6 +17,7 @@ from ktms.adapters.files.snapshot_file import SNAPSHOT_BYTES_MAX, EncryptedSnaps
 from ktms.adapters.postgres.batch_store import PostgresBatchStore
 from ktms.adapters.postgres.batch_upkeep import PostgresBatchUpkeep
 from ktms.adapters.postgres.catalogue_store import PostgresCatalogueStore
+from ktms.adapters.postgres.change_feed import CONNECTIONS as NEWS_CONNECTIONS
 from ktms.adapters.postgres.change_feed import PostgresChangeFeed
 from ktms.adapters.postgres.config_store import PostgresConfigStore
 from ktms.adapters.postgres.encryption_state import settle_keyring
@@ -37,6 +38,7 @@ from ktms.adapters.telemetry.gateway_telemetry import GatewayTelemetry, LogSetti
 from ktms.adapters.upstream_http.address_rules import AddressRules
 from ktms.adapters.upstream_http.client import HttpUpstream
 from ktms.adapters.upstream_http.settings import UpstreamSettings
+from ktms.app.agent_files import agent_files
 from ktms.app.batch_parts import BatchPorts
 from ktms.app.books import LedgerAt, open_book, open_spool
 from ktms.app.gateway import Ports
@@ -55,9 +57,10 @@ DATABASE_RETRY_S = 1.0
 class World:
     """Where everything is.
 
-    `migrate_url` is a direct connection, `database_url` may lead through a pooler. Without `redis` the slots of
-    our machines are counted in this process alone; without `ledger` usage is kept in this very database; without
-    `snapshot_file` a start waits for the database.
+    `migrate_url` is a direct connection, `database_url` may lead through a pooler. Of `connections_max`, two at
+    least, one hears news, and the others are a pool. Without `redis` the slots of our machines are counted in this
+    process alone; without `ledger` usage is kept in this very database; without `snapshot_file` a start waits for
+    the database.
     """
 
     database_url: Secret
@@ -124,7 +127,7 @@ async def production(world: World) -> AsyncIterator[Production]:
         spool = opened.enter_context(closing(open_spool(world.spool_dir)))
         telemetry = opened.enter_context(open_telemetry(clock, world.log, version=release()))
         database = await opened.enter_async_context(
-            open_database(world.database_url.reveal(), connections_max=world.connections_max)
+            open_database(world.database_url.reveal(), connections_max=world.connections_max - NEWS_CONNECTIONS)
         )
         upstream = HttpUpstream(UpstreamSettings(), world.address_rules)
         opened.push_async_callback(upstream.close)
@@ -155,6 +158,7 @@ async def production(world: World) -> AsyncIterator[Production]:
             telemetry=telemetry,
             exposition=telemetry.exposition,
             snapshot_file=_snapshot_file(world, entropy),
+            agent_files=agent_files,
         )
         yield _production(world, ports, slots, telemetry, database, secrets, entropy)
 

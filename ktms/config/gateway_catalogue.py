@@ -100,6 +100,7 @@ class _Builder:
             slots=entry.slots,
             base_weight=entry.base_weight,
             cloud_model=entry.cloud_model,
+            certificate=entry.certificate,
         )
 
     def _price(self, entry: PriceEntry, path: Path) -> PriceSpec:

@@ -147,6 +147,7 @@ def _node(spec: NodeSpec) -> NodeEntry:
         base_weight=spec.base_weight,
         models=[NodeModelEntry(name=each.name, context_window=each.context_window) for each in spec.models],
         cloud_model=spec.cloud_model,
+        certificate=spec.certificate,
     )
 
 

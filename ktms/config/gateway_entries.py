@@ -117,6 +117,10 @@ class NodeEntry(Entry, frozen=True):
     base_weight: Annotated[Count | None, Meta(description="Left out: as slots.")] = None
     models: list[NodeModelEntry] = field(default_factory=list)
     cloud_model: str | None = None
+    certificate: Annotated[
+        str | None,
+        Meta(description="Of TLS that no authority has signed: its SHA-256 in hex, or any. Left out: as signed."),
+    ] = None
 
 
 class PriceEntry(Entry, frozen=True):

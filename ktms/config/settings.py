@@ -49,6 +49,9 @@ KEY_WINDOW_MAX_S = 300.0
 DATABASE_POOL_MAX = 25
 """Four replicas fit into the 100 connections Postgres allows by default."""
 
+DATABASE_POOL_MIN = 2
+"""One hears news, so that there is one for everything else."""
+
 HOLD_STATUS_S = 10.0
 """Proxies cut a silent connection after 15 to 60 s."""
 
@@ -145,7 +148,11 @@ def read_settings(environ: MutableMapping[str, str], read_file: ReadFile) -> Set
         database_url=read.url("DATABASE_URL", POSTGRES_SCHEMES),
         database_direct_url=read.url("DATABASE_DIRECT_URL", POSTGRES_SCHEMES),
         database_pool_max=read.whole(
-            "DATABASE_POOL_MAX", DATABASE_POOL_MAX, low=1, high=DATABASE_POOL_MAX, unit="connections"
+            "DATABASE_POOL_MAX",
+            DATABASE_POOL_MAX,
+            low=DATABASE_POOL_MIN,
+            high=DATABASE_POOL_MAX,
+            unit="connections",
         ),
         redis_url=read.url("REDIS_URL", REDIS_SCHEMES),
         redis_timeout_ms=read.whole(

@@ -59,7 +59,10 @@ class AnnouncedModel:
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """One announcement. `epoch_ms`: start of the agent, since 1970; `token` None only where it is listed."""
+    """One announcement. `epoch_ms`: start of the agent, since 1970; `token` None only where it is listed.
+
+    `certificate`: see `NodeSpec`.
+    """
 
     url: str
     token: Secret | None
@@ -69,6 +72,7 @@ class Announcement:
     models: tuple[AnnouncedModel, ...]
     draining: bool = False
     engine_version: str | None = None
+    certificate: str | None = None
 
 
 def announcement_complaints(said: Announcement) -> Iterator[Complaint]:
@@ -126,6 +130,7 @@ def _entry(said: Announcement) -> Iterator[Complaint]:
         said.url,
         tuple(NodeModelSpec(model.name) for model in said.models),
         engine=said.engine,
+        certificate=said.certificate,
     )
     for complaint in entry_complaints(Catalogue(nodes=(spec,))):
         yield Complaint(_bare(complaint.path), complaint.message)

@@ -116,9 +116,16 @@ class NodeModelSpec:
     context_window: int | None = None
 
 
+ANY_CERTIFICATE = "any"
+"""Takes whatever a node shows: what is said stays unread on the way, and nobody knows to whom it is said."""
+
+
 @dataclass(frozen=True, slots=True)
 class NodeSpec:
-    """A machine of ours: an agent, or a bare engine. `base_weight` None means `slots`."""
+    """A machine of ours: an agent, or a bare engine. `base_weight` None means `slots`.
+
+    `certificate` is for TLS that no authority has signed: the certificate's SHA-256 in hex, or ANY_CERTIFICATE.
+    """
 
     name: str
     url: str
@@ -130,6 +137,7 @@ class NodeSpec:
     slots: int = 1
     base_weight: int | None = None
     cloud_model: str | None = None
+    certificate: str | None = None
 
     @property
     def draining(self) -> bool:

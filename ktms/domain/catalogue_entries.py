@@ -13,6 +13,7 @@ from ktms.domain.access.key_form import KeyKind, read_key
 from ktms.domain.access.limits import DOLLARS_MAX_MICROS, LIMIT_MAX, Limits
 from ktms.domain.access.secret import Secret
 from ktms.domain.catalogue import (
+    ANY_CERTIFICATE,
     Catalogue,
     ChainSpec,
     ClientKeySpec,
@@ -65,6 +66,7 @@ _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _PUBLIC_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._:/-]{0,126}[A-Za-z0-9._-])?")
 _VENDOR_MODEL = re.compile(r"[!-~](?:[ -~]{0,254}[!-~])?")
 _REGION = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _TIER = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,63}")
 _HEADER_VALUE = re.compile(rf"(?:[!-~](?:[ -~]{{0,{VALUE_MAX - 2}}}[!-~])?)?")
@@ -148,7 +150,9 @@ def _chain(chain: ChainSpec) -> Iterator[Complaint]:
 
 def _node(node: NodeSpec) -> Iterator[Complaint]:
     yield from _label(node.name)
-    yield from _url(("url",), node.url)
+    url = yield from _url(("url",), node.url)
+    if url is not None and node.certificate is not None:
+        yield from _certificate(url, node.certificate)
     for index, model in enumerate(node.models):
         yield from _vendor_model(("models", index, "name"), model.name)
         yield from _between(("models", index, "context_window"), model.context_window, 1, WINDOW_MAX_TOKENS)
@@ -159,6 +163,13 @@ def _node(node: NodeSpec) -> Iterator[Complaint]:
     yield from _between(("base_weight",), node.base_weight, 1, WEIGHT_MAX)
     if node.cloud_model is not None:
         yield from _vendor_model(("cloud_model",), node.cloud_model)
+
+
+def _certificate(url: Url, certificate: str) -> Iterator[Complaint]:
+    if url.scheme != "https":
+        yield Complaint(("certificate",), "means nothing for a URL without https")
+    elif certificate != ANY_CERTIFICATE and not _SHA256.fullmatch(certificate):
+        yield Complaint(("certificate",), f"must be a SHA-256 as 64 lower-case hex digits, or {ANY_CERTIFICATE}")
 
 
 def _price(price: PriceSpec) -> Iterator[Complaint]:

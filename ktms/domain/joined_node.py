@@ -132,6 +132,7 @@ def as_served(joined: JoinedNode, declared: NodeSpec | None) -> NodeSpec:
         slots=said.slots,
         region=permit.region if spec.region is None else spec.region,
         models=admitted(joined, declared).accepted,
+        certificate=said.certificate,
     )
     return leaving(served) if said.draining else served
 

@@ -23,20 +23,29 @@ class Reach(Enum):
     NODE = "a machine of ours: by the gateway's node rules"
 
 
+OriginKey = tuple[str, str, int, str | None]
+"""Scheme, host, port, certificate."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Origin:
-    """Where a connection goes. `base_path` has no trailing slash; pools and breakers are keyed by `key`."""
+    """Where a connection goes. `base_path` has no trailing slash; pools and breakers are keyed by `key`.
+
+    `certificate`: the SHA-256 of the only one that is accepted there, in hex, or ANY_CERTIFICATE; None: what the
+    platform trusts.
+    """
 
     scheme: str
     host: str
     port: int
     base_path: str
     reach: Reach
+    certificate: str | None = None
 
     @property
-    def key(self) -> tuple[str, str, int]:
+    def key(self) -> OriginKey:
         """What makes two origins share connections."""
-        return (self.scheme, self.host, self.port)
+        return (self.scheme, self.host, self.port, self.certificate)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -91,7 +91,7 @@ class Examiner:
         self._files = files
 
     async def one(self) -> bool:
-        """Examine the batch that has waited longest; False: there is none.
+        """Examine the batch whose turn it is; False: there is none.
 
         Raises:
             StoreAway: it is examined again after its lease.

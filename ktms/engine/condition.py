@@ -7,7 +7,7 @@ key or target and counts nowhere else. The rules themselves are pure (`domain/ro
 
 from ktms.domain.routing.breaker import Breaker, State
 from ktms.domain.routing.cooldown import KEY_AUTH_REST_S, Rests
-from ktms.domain.snapshot import CloudTarget, Origin, Vendor, VendorKey
+from ktms.domain.snapshot import CloudTarget, Origin, OriginKey, Vendor, VendorKey
 from ktms.ports.clock import Clock
 from ktms.ports.telemetry import Gauge, Telemetry
 
@@ -21,7 +21,7 @@ class Condition:
     def __init__(self, clock: Clock, telemetry: Telemetry) -> None:
         self._clock = clock
         self._telemetry = telemetry
-        self._breakers: dict[tuple[str, str, str, int], Breaker] = {}
+        self._breakers: dict[tuple[str, OriginKey], Breaker] = {}
         self._rests = Rests()
 
     def pass_for(self, name: str, origin: Origin) -> "Pass | None":
@@ -70,7 +70,7 @@ class Condition:
         return max(keys_s, self.ready_in(vendor.name, vendor.origin), self._rests.remaining_s(target.id, now))
 
     def _breaker(self, name: str, origin: Origin) -> Breaker:
-        key = (name, *origin.key)
+        key = (name, origin.key)
         breaker = self._breakers.get(key)
         if breaker is None:
             if len(self._breakers) >= BREAKERS_MAX:

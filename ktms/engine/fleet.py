@@ -11,6 +11,7 @@ replicas know (`sweep.py`).
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from operator import attrgetter
 
 from ktms.domain.capacity.engine_metrics import UNKNOWN_LOAD, EngineLoad
 from ktms.domain.capacity.fleet_status import FleetStatus, NodeStatus, SeatStatus
@@ -180,11 +181,15 @@ class Fleet:
                 seat.cold = True
         if health.health is not state.health:
             state.health = health.health
-            level = "info" if state.health is Health.HEALTHY else "warning"
-            self._telemetry.event(level, "node_turned", node=node, health=state.health.name.lower())
-            self._telemetry.gauge(Gauge.NODE_HEALTH, state.health.value, node)
+            self._tell(node, state.health)
             if state.health is Health.BARRED:
                 self._telemetry.event("error", "node_token_refused", node=node)
+
+    def _tell(self, node: NodeName, health: Health | None) -> None:  # None: it is gone, and alarms nobody for ever
+        level = "info" if health in {None, Health.HEALTHY} else "warning"
+        named, value = ("unknown", math.nan) if health is None else (health.name.lower(), health.value)
+        self._telemetry.event(level, "node_turned", node=node, health=named)
+        self._telemetry.gauge(Gauge.NODE_HEALTH, value, node)
 
     def speaks(self, seat: Seat) -> None:
         """The first token of an answer came: the model is in memory."""
@@ -224,7 +229,7 @@ class Fleet:
         for desk in self._desks.values():
             if desk.model in view.waiting:
                 desk.elsewhere = max(0, view.waiting[desk.model] - here[desk.model])
-        for seen in sorted(view.seen, key=_age_s, reverse=True):
+        for seen in sorted(view.seen, key=attrgetter("age_s"), reverse=True):
             self._take_report(seen, now)
 
     def rank(self) -> None:
@@ -236,7 +241,6 @@ class Fleet:
 
     def status(self) -> FleetStatus:
         """Give the fleet in figures."""
-        now = self._clock.monotonic()
         by_node: dict[NodeName, list[SeatStatus]] = {name: [] for name in self._states}
         for (name, _), seat in self._seats.items():
             meter = self.meter(seat)
@@ -265,13 +269,17 @@ class Fleet:
             )
             for name, state in self._states.items()
         )
-        return FleetStatus(self.known, nodes, tuple(desk.status(now) for desk in self._desks.values()))
+        return FleetStatus(
+            self.known, nodes, tuple(desk.status(self._clock.monotonic()) for desk in self._desks.values())
+        )
 
     def _part(self, nodes: Collection[NodeName], now: float) -> None:
         """Lay aside what is known of nodes that are gone, and take up what is known of those that are back."""
         for name in [name for name in self._states if name not in nodes]:
             state = self._states.pop(name)
             self._hear(state, UNKNOWN_LOAD)
+            if state.health is not Health.HEALTHY:
+                self._tell(name, None)
             self._told_load_at.pop(name, None)
             known = (state, self._health.pop(name), self._taken.pop(name, {}), self._misses.pop(name, 0))
             self._nodes_lately.left(name, known, now)
@@ -280,12 +288,13 @@ class Fleet:
             if lately is not None:
                 self._states[name], self._health[name], self._taken[name], self._misses[name] = lately
                 self._health[name].came_back(now)
+                if lately[0].health is not Health.HEALTHY:
+                    self._tell(name, lately[0].health)
 
     def _state_lately(self, name: NodeName) -> NodeState | None:
         """Give the state of a node, be it gone or not: calls that began there have not ended."""
-        state = self._states.get(name)
-        lately = self._nodes_lately.find(name) if state is None else None
-        return state if lately is None else lately[0]
+        lately = self._nodes_lately.find(name)
+        return self._states.get(name) or (None if lately is None else lately[0])
 
     def _close(self, desks: Collection[Desk]) -> None:
         """Take from desks that are no more whatever has left; who waits there waits for the rest alone."""
@@ -299,8 +308,9 @@ class Fleet:
         state = self._states.get(node.name)
         if state is None or state.node.origin.key != node.origin.key:
             self._health.pop(node.name, None)  # another machine, or another way to it: nothing of the old is true
-            busy = 0 if state is None else state.busy
-            return NodeState(node, node.slots, busy=busy)
+            if state is not None and state.health is not Health.HEALTHY:
+                self._tell(node.name, None)
+            return NodeState(node, node.slots, busy=0 if state is None else state.busy)
         state.slots = node.slots if node.slots != state.node.slots else state.slots
         other_token = node.token != state.node.token
         if state.follow(node) or other_token:
@@ -388,7 +398,3 @@ class Fleet:
                 seat.cold = True
             if facts.window is not None:
                 seat.tell(facts.window)
-
-
-def _age_s(seen: Seen) -> float:
-    return seen.age_s

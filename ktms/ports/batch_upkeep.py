@@ -54,7 +54,11 @@ class BatchUpkeep(Protocol):
     """Keeps batches going. All raise StoreAway (ports/catalogue.py) when the store does not answer."""
 
     async def examine(self) -> Examination | None:
-        """Claim a batch to be examined, for the time of a lease; lines found by an earlier claim are dropped."""
+        """Claim a batch to be examined, for the time of a lease; lines found by an earlier claim are dropped.
+
+        Owners take turns: it is the oldest of whoever was not examined for longest, so that an owner of many
+        batches keeps nobody else's waiting.
+        """
         ...
 
     async def add_lines(self, examination: Examination, lines: Sequence[NewLine]) -> bool:

@@ -28,7 +28,7 @@ FEW = GatewaySettings(listener=ListenerSettings(connections_max=MOST))
     ],
 )
 def test_each_bound_begins_where_it_says(count: int, reached: bool, refuses: bool, full: bool) -> None:
-    crowd = Crowd(MOST, open=count)
+    crowd = Crowd(MOST, open=count, busy=count)
     assert (crowd.reached, crowd.refuses_calls, crowd.full) == (reached, refuses, full)
 
 
@@ -61,6 +61,16 @@ async def test_the_connection_idle_longest_makes_room_for_a_new_one() -> None:
         assert await wires[0].ended()
         await wires[1].send(chat())
         assert (await wires[1].answer()).status == 200
+
+
+async def test_who_has_just_come_and_is_about_to_ask_makes_no_room() -> None:
+    async with house_of(FEW) as house, AsyncExitStack() as opened:
+        await busy(opened, house, MOST - 1)
+        first = await opened.enter_async_context(connected(house.port))
+        await opened.enter_async_context(connected(house.port))
+        house.says("alpha", whole())
+        await first.send(chat())
+        assert (await first.answer()).status == 200
 
 
 async def test_where_nobody_is_idle_a_call_is_refused_and_told_when_to_come_back() -> None:

@@ -3,14 +3,13 @@
 import asyncio
 import errno
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from typing import cast
 
 import pytest
 
-from ktms.api.port import PAUSE_S, TAKEN_MAX, OwnPort, Port, open_loop_port, open_own_port
+from ktms.api.port import PAUSE_S, TAKEN_MAX, Port, listening_socket, open_port
 
-Open = Callable[..., Awaitable[Port]]
 PATIENCE_S = 10.0
 
 
@@ -23,9 +22,15 @@ class Hello(asyncio.Protocol):
         way_back.close()
 
 
+async def opened_at(number: int, *, backlog: int = 10, reuse_port: bool = False) -> Port:
+    return await open_port(
+        Hello, "127.0.0.1", number, listen=listening_socket, backlog=backlog, reuse_port=reuse_port
+    )
+
+
 @pytest.fixture
-async def own() -> AsyncIterator[OwnPort]:
-    opened = await open_own_port(Hello, "127.0.0.1", 0, backlog=1024, reuse_port=False)
+async def own() -> AsyncIterator[Port]:
+    opened = await opened_at(0, backlog=1024)
     yield opened
     opened.close()
     await opened.wait_closed()
@@ -40,9 +45,8 @@ async def said(number: int, host: str = "127.0.0.1") -> bytes:
             writer.close()
 
 
-@pytest.mark.parametrize("opening", [open_own_port, open_loop_port])
-async def test_a_port_serves_until_it_is_closed(opening: Open) -> None:
-    port = await opening(Hello, "127.0.0.1", 0, backlog=10, reuse_port=False)
+async def test_a_port_serves_until_it_is_closed() -> None:
+    port = await opened_at(0)
     assert await said(port.number) == b"hello"
     port.close()
     await port.wait_closed()
@@ -50,27 +54,26 @@ async def test_a_port_serves_until_it_is_closed(opening: Open) -> None:
         await said(port.number)
 
 
-@pytest.mark.parametrize("opening", [open_own_port, open_loop_port])
-async def test_an_address_that_is_taken_is_refused(opening: Open, own: OwnPort) -> None:
+async def test_an_address_that_is_taken_is_refused(own: Port) -> None:
     with pytest.raises(OSError, match="in use"):
-        await opening(Hello, "127.0.0.1", own.number, backlog=10, reuse_port=False)
+        await opened_at(own.number)
 
 
 async def test_a_port_may_be_shared_by_processes() -> None:
-    first = await open_own_port(Hello, "127.0.0.1", 0, backlog=10, reuse_port=True)
-    second = await open_own_port(Hello, "127.0.0.1", first.number, backlog=10, reuse_port=True)
+    first = await opened_at(0, reuse_port=True)
+    second = await opened_at(first.number, reuse_port=True)
     assert await said(first.number) == b"hello"
     for port in (first, second):
         port.close()
 
 
-async def test_closing_twice_is_harmless(own: OwnPort) -> None:
+async def test_closing_twice_is_harmless(own: Port) -> None:
     own.close()
     own.close()
     await own.wait_closed()
 
 
-async def test_fg6_whoever_waits_in_the_queue_is_taken_in_one_turn(own: OwnPort) -> None:
+async def test_fg6_whoever_waits_in_the_queue_is_taken_in_one_turn(own: Port) -> None:
     clients = [socket.create_connection(("127.0.0.1", own.number)) for _ in range(TAKEN_MAX)]
     (listening,) = own._sockets
     own._ready(listening)
@@ -98,7 +101,7 @@ class Exhausted:
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM])
-async def test_fg8_without_descriptors_a_port_pauses_and_goes_on(own: OwnPort, number: int) -> None:
+async def test_fg8_without_descriptors_a_port_pauses_and_goes_on(own: Port, number: int) -> None:
     (listening,) = own._sockets
     exhausted = Exhausted(listening, number)
     began_at = asyncio.get_running_loop().time()
@@ -109,14 +112,14 @@ async def test_fg8_without_descriptors_a_port_pauses_and_goes_on(own: OwnPort, n
     assert exhausted.tries > 1
 
 
-async def test_a_port_that_pauses_can_be_closed(own: OwnPort) -> None:
+async def test_a_port_that_pauses_can_be_closed(own: Port) -> None:
     (listening,) = own._sockets
     own._ready(Exhausted(listening, errno.EMFILE))  # type: ignore[arg-type]  # as above
     own.close()
     assert not own._paused
 
 
-async def test_another_error_of_a_socket_is_not_hidden(own: OwnPort) -> None:
+async def test_another_error_of_a_socket_is_not_hidden(own: Port) -> None:
     class Broken:
         def accept(self) -> tuple[socket.socket, object]:
             raise OSError(errno.EBADF, "no socket")
@@ -125,9 +128,7 @@ async def test_another_error_of_a_socket_is_not_hidden(own: OwnPort) -> None:
         own._ready(Broken())  # type: ignore[arg-type]
 
 
-async def test_a_client_that_has_gone_already_disturbs_nobody(
-    own: OwnPort, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_client_that_has_gone_already_disturbs_nobody(own: Port, monkeypatch: pytest.MonkeyPatch) -> None:
     async def gone(*_: object) -> None:
         raise ConnectionResetError
 

@@ -26,6 +26,10 @@ class Log:
         return self.path.read_text()
 
 
+CONNECTIONS_MAX = 5
+"""Of the real world in these tests."""
+
+
 @pytest.fixture
 def log(tmp_path: Path) -> Iterator[Log]:
     path = tmp_path / "log"
@@ -43,7 +47,7 @@ def world_of(log: Log, keyring: Keyring) -> Callable[[str], World]:
             database_url=Secret(dsn),
             migrate_url=Secret(dsn),
             keyring=keyring,
-            connections_max=5,
+            connections_max=CONNECTIONS_MAX,
             address_rules=AddressRules(loopback_nodes=True),
             log=LogSettings(fd=log.fd),
         )

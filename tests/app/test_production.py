@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import asyncpg
 import pytest
 
 from ktms.adapters.postgres.encryption_state import KeyringMismatch
@@ -16,7 +17,7 @@ from ktms.domain.catalogue import ClientKeySpec
 from ktms.domain.saved_snapshot import SavedSnapshot
 from ktms.ports.catalogue import StoreAway
 from ktms.ports.snapshot_file import SnapshotUnusable
-from tests.app.conftest import Log
+from tests.app.conftest import CONNECTIONS_MAX, Log
 from tests.conftest import Gate
 from tests.engine.rig import CATALOGUE
 from tests.saved_snapshots import saved_snapshot_of
@@ -143,3 +144,29 @@ async def test_a_saved_snapshot_is_bound_to_its_database_and_to_no_credential(
 async def test_without_a_file_no_snapshot_is_saved(world_of: MakeWorld, bare_dsn: str) -> None:
     async with production(world_of(bare_dsn)) as opened:
         assert opened.ports.snapshot_file is None
+
+
+OURS = "from pg_stat_activity where datname = current_database() and application_name like 'ktms%'"
+EVERY_ONE = f"select count(*) {OURS}"
+NEWS = f"{EVERY_ONE} and application_name = 'ktms-feed'"
+
+
+async def test_fp10_the_connection_that_hears_news_is_one_of_those_allowed(
+    real: Production, bare_dsn: str
+) -> None:
+    async def hear() -> None:
+        async for _ in real.ports.changes.listen():
+            pass
+
+    watch = await asyncpg.connect(bare_dsn)
+    seen: list[int] = []
+    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+        hearing = group.create_task(hear())
+        while not await watch.fetchval(NEWS):
+            pass
+        asking = [group.create_task(real.ports.catalogue.snapshot()) for _ in range(50)]
+        while not all(task.done() for task in asking):
+            seen.append(await watch.fetchval(EVERY_ONE))
+        hearing.cancel()
+    await watch.close()
+    assert max(seen) == CONNECTIONS_MAX

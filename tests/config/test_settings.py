@@ -92,7 +92,7 @@ def test_every_name_is_read() -> None:
         ("WORKERS", "0", "KTMS_WORKERS: expected workers between 1 and 25, got '0'"),
         ("WORKERS", "2.5", "KTMS_WORKERS: expected workers between 1 and 25, got '2.5'"),
         ("WORKERS", "9" * 5000, f"KTMS_WORKERS: expected workers between 1 and 25, got '{'9' * 60}…'"),
-        ("DATABASE_POOL_MAX", "26", "KTMS_DATABASE_POOL_MAX: expected connections between 1 and 25, got '26'"),
+        ("DATABASE_POOL_MAX", "26", "KTMS_DATABASE_POOL_MAX: expected connections between 2 and 25, got '26'"),
         ("REDIS_TIMEOUT_MS", "x", "KTMS_REDIS_TIMEOUT_MS: expected milliseconds between 1 and 5000, got 'x'"),
         ("HTTP_ADDR", "8080", "KTMS_HTTP_ADDR: expected host:port, such as 127.0.0.1:9090, got '8080'"),
         ("LOG_LEVEL", "loud", "KTMS_LOG_LEVEL: expected one of debug, info, warning, error, got 'loud'"),

@@ -1,13 +1,20 @@
 import asyncio
+from collections import Counter
+from collections.abc import Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ktms.domain.batch.batch import FileComplaint, NewFile
-from ktms.domain.batch.names import file_id
+from ktms.domain.batch.names import BatchId, file_id
 from ktms.domain.batch.state import BatchState
+from ktms.domain.ids import KeyId
 from ktms.ports.batch_upkeep import UNFINISHED_MAX_S, Moved, NewLine
 from ktms.ports.line_store import LEASE_S, LineEnd, LineResult
-from tests.contracts.shelf_stage import OWNER, TENANT, Shelf
+from tests.contracts.shelf_stage import OTHER, OWNER, TENANT, Shelf, shelf_in_memory
+
+THIRD = KeyId("third-key0")
 
 DONE, LATE = LineResult(LineEnd.DONE, b"yes\n"), LineResult(LineEnd.EXPIRED, b"late\n")
 
@@ -148,3 +155,56 @@ async def test_files_are_forgotten_when_their_time_is_over_and_uploads_that_neve
     assert await shelf.index.find(stays, OWNER) is not None
     assert await shelf.index.find(goes, OWNER) is None
     assert not await shelf.files.delete(half)
+
+
+async def turns(shelf: Shelf, events: Sequence[KeyId | None]) -> list[tuple[KeyId, frozenset[KeyId]]]:
+    """Make a batch of each owner and examine one for each None; gives whose it was, and who else waited then."""
+    owners: dict[BatchId, KeyId] = {}
+    waiting: Counter[KeyId] = Counter()
+    found = []
+    for owner in events:
+        if owner is not None:
+            new = await shelf.new_batch(owner=owner, input_file=await shelf.file(b"lines", owner=owner))
+            assert await shelf.batches.create(new) is not None
+            owners[new.id] = owner
+            waiting[owner] += 1
+        elif (examination := await shelf.upkeep.examine()) is not None:
+            await shelf.upkeep.add_lines(examination, [NewLine(1, 0, 5)])
+            await shelf.upkeep.examined(examination, ())
+            whose = owners[examination.batch]
+            waiting[whose] -= 1
+            found.append((whose, frozenset(one for one in waiting if waiting[one] and one != whose)))
+            await shelf.later(0.001)
+    return found
+
+
+def unfair(found: Sequence[tuple[KeyId, frozenset[KeyId]]]) -> list[tuple[KeyId, KeyId]]:
+    """Give who was examined twice while somebody waited all the time: of each the two."""
+    wrong = []
+    for at, (whose, waited) in enumerate(found):
+        for later, (again, _) in enumerate(found[at + 1 :], at + 1):
+            if again == whose:
+                between = found[at + 1 : later]
+                wrong += [(whose, one) for one in waited if all(one != other for other, _ in between)]
+                break
+    return wrong
+
+
+async def test_owners_take_turns_in_being_examined(shelf: Shelf) -> None:
+    flood = [OWNER] * 8 + [None] * 3 + [OTHER] + [None] * 2 + [THIRD, OTHER] + [None] * 20
+    found = await turns(shelf, flood)
+    assert [whose for whose, _ in found[:7]] == [OWNER, OWNER, OWNER, OTHER, OWNER, THIRD, OTHER]
+    assert (len(found), unfair(found)) == (11, [])
+
+
+async def test_batches_of_one_owner_are_examined_in_their_order(shelf: Shelf) -> None:
+    made = [await shelf.new_batch() for _ in range(3)]
+    for new in made:
+        await shelf.batches.create(new)
+    found = [await shelf.upkeep.examine() for _ in made]
+    assert [one.batch for one in found if one is not None] == [new.id for new in made]
+
+
+@given(st.lists(st.sampled_from([OWNER, OTHER, THIRD, None, None, None]), max_size=60))
+def test_nobody_is_examined_twice_while_another_waits_whatever_comes(events: list[KeyId | None]) -> None:
+    assert unfair(asyncio.run(turns(shelf_in_memory(), [*events, *(None for _ in events)]))) == []

@@ -117,9 +117,14 @@ async def test_a_node_that_was_never_heard_is_not_served(fleet: Fleet) -> None:
 async def test_an_announced_node_is_served_with_all_that_it_said(fleet: Fleet) -> None:
     await fleet.join()
     (node,) = await fleet.served()
-    assert (node.name, node.origin.key, node.engine) == (MAC, ("http", "10.0.0.7", 8790), EngineKind.OLLAMA)
+    assert (node.name, node.origin.key, node.engine) == (MAC, ("http", "10.0.0.7", 8790, None), EngineKind.OLLAMA)
     assert (node.token, node.slots) == (Secret("canary-node-token"), 4)
     assert dict(node.windows) == {"qwen3:4b": 8192, "llama3": None}
+
+
+async def test_the_certificate_it_announced_is_the_one_to_be_accepted(fleet: Fleet) -> None:
+    await fleet.join(said=replace(SAID, url="https://10.0.0.7:8790", certificate="ab" * 32))
+    assert [node.origin.certificate for node in await fleet.served()] == ["ab" * 32]
 
 
 async def test_the_answer_says_which_models_are_served(fleet: Fleet) -> None:

@@ -96,6 +96,20 @@ def test_a_clock_that_is_far_ahead_is_told_by_how_much() -> None:
     assert str(found) == "epoch: is 301 s ahead of the gateway's clock: set the clock of the machine"
 
 
+@pytest.mark.parametrize("certificate", ["ab" * 32, "any"])
+def test_a_certificate_of_its_own_is_told_by_its_sha_256_or_not_looked_at(certificate: str) -> None:
+    assert complained(replace(SAID, url="https://10.0.0.7:8790", certificate=certificate)) == []
+
+
+@pytest.mark.parametrize("certificate", ["", "AB" * 32, "ab" * 31, "none"])
+def test_a_certificate_that_is_no_sha_256_is_refused(certificate: str) -> None:
+    assert complained(replace(SAID, url="https://10.0.0.7:8790", certificate=certificate)) == ["certificate"]
+
+
+def test_a_certificate_without_tls_is_refused() -> None:
+    assert complained(replace(SAID, certificate="any")) == ["certificate"]
+
+
 def test_what_is_only_told_does_not_change_the_way_of_calls() -> None:
     told = replace(
         SAID,
@@ -115,6 +129,7 @@ def test_what_is_only_told_does_not_change_the_way_of_calls() -> None:
         replace(SAID, slots=5),
         replace(SAID, draining=True),
         replace(SAID, models=SAID.models[:1]),
+        replace(SAID, url=SAID.url.replace("http:", "https:"), certificate="ab" * 32),
         replace(SAID, models=(AnnouncedModel("qwen3:4b", 4096, loaded=True), AnnouncedModel("llama3"))),
     ],
 )

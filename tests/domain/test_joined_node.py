@@ -78,6 +78,13 @@ def test_an_announcement_is_laid_over_the_declaration() -> None:
     )
 
 
+def test_the_certificate_is_the_announced_one_or_none() -> None:
+    pinned = replace(SAID, url="https://10.0.0.7:8790", certificate="ab" * 32)
+    declared = replace(DECLARED, url="https://10.0.0.1:1", certificate="any")
+    assert as_served(JoinedNode(PERMIT, pinned), declared).certificate == "ab" * 32
+    assert as_served(JoinedNode(PERMIT, replace(pinned, certificate=None)), declared).certificate is None
+
+
 def test_a_node_that_is_not_declared_follows_from_permit_and_announcement() -> None:
     served = as_served(JoinedNode(replace(PERMIT, region="us"), SAID), None)
     assert served == NodeSpec(

@@ -1,3 +1,4 @@
+import math
 from dataclasses import replace
 
 import pytest
@@ -68,6 +69,24 @@ def test_a_node_at_another_address_is_another_machine(yard: Yard) -> None:
     seat = seat_of(yard.fleet, "mac-1")
     assert yard.health() is Health.HEALTHY
     assert (seat.window, seat.cold, yard.fleet.meter(seat).samples) == (None, False, 0)
+
+
+def shown(yard: Yard) -> float:
+    return yard.telemetry.gauges[Gauge.NODE_HEALTH, "mac-1"]
+
+
+def test_what_was_shown_of_a_node_at_its_old_address_is_shown_no_more(yard: Yard) -> None:
+    yard.fleet.note(ONE, Evidence.CUT)
+    yard.follow(replace(PAIR, nodes=(replace(PAIR.nodes[0], url="http://10.0.0.5:8000"), PAIR.nodes[1])), 2)
+    assert math.isnan(shown(yard))
+
+
+def test_a_node_that_is_gone_is_not_shown_as_ill(yard: Yard) -> None:
+    yard.fleet.note(ONE, Evidence.CUT)
+    yard.follow(machines(PAIR.nodes[1]), 2)
+    assert math.isnan(shown(yard))
+    yard.follow(PAIR, 3)
+    assert shown(yard) == yard.health() == Health.SUSPECT
 
 
 def test_a_node_at_another_address_keeps_the_leases_of_its_name(yard: Yard) -> None:

@@ -36,6 +36,9 @@ PLANTED = {
         ("ktms.app.assemble", "ktms.adapters.memory"),
         ("ktms.app.assemble", "ktms.api.admin_grpc"),
     ],
+    "node-light": [
+        ("ktms.node.planted", name) for name in ("ktms.adapters.memory", "ktms.dialects", "msgspec", "click")
+    ],
     "product-alone": [("ktms.app.planted", name) for name in ("sim", "chaos", "tests", "release")],
     "judges-alone": [("sim.journal.fact", "ktms.domain"), ("sim.checkers.marks", "redis")],
     "sim-floors": [("sim.seed", "sim.draft"), ("sim.fakes.steps", "sim.network"), ("sim.loop", "sim.world")],

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-LOCKS = ("release/requirements/dev.txt", "release/requirements/server.txt")
+LOCKS = ("release/requirements/dev.txt", "release/requirements/server.txt", "ktms/node/requirements.txt")
 NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*")
 PINNED = re.compile(r"^([a-z0-9][a-z0-9._-]*)==([^ ;\\]+)", re.MULTILINE)
 
@@ -56,8 +56,13 @@ def test_the_lock_for_servers_holds_everything_a_server_needs(root: Path, projec
     assert wanted - pins((root / LOCKS[1]).read_text()).keys() == set()
 
 
-def test_servers_run_the_versions_that_were_tested(root: Path) -> None:
-    tested, run = (pins((root / lock).read_text()) for lock in LOCKS)
+def test_the_lock_for_agents_holds_what_an_agent_needs(root: Path, project: dict[str, Any]) -> None:
+    assert declared(project, [], []) - pins((root / LOCKS[2]).read_text()).keys() == set()
+
+
+@pytest.mark.parametrize("lock", LOCKS[1:])
+def test_what_is_installed_elsewhere_has_the_versions_that_were_tested(root: Path, lock: str) -> None:
+    tested, run = (pins((root / one).read_text()) for one in (LOCKS[0], lock))
     assert {name: version for name, version in run.items() if tested.get(name) != version} == {}
 
 

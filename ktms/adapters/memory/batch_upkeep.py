@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ktms.adapters.memory.shelf import RUNNING, WAITING, BatchRow, LineRow, MemoryShelf
 from ktms.domain.batch.batch import PURPOSE, FileComplaint
 from ktms.domain.batch.state import ENDED, BatchState, due
+from ktms.domain.ids import KeyId
 from ktms.ports.batch_upkeep import FORGOTTEN_AT_ONCE, UNFINISHED_MAX_S, Examination, Moved, NewLine
 from ktms.ports.file_store import result_pieces
 from ktms.ports.line_store import LEASE_S, LineEnd
@@ -18,13 +19,18 @@ class MemoryBatchUpkeep:
 
     async def examine(self) -> Examination | None:
         """Claim a batch to be examined."""
-        now = self._shelf.now()
-        for row in self._shelf.oldest():
-            if row.state is BatchState.VALIDATING and row.lease_until <= now < row.expires_at:
-                row.claim, row.lease_until = row.claim + 1, now + LEASE_S
-                self._drop_lines(row)
-                return Examination(row.new.id, row.claim, row.new.input_file, row.new.route)
-        return None
+        now, turns = self._shelf.now(), self._turns()
+        waiting = [
+            row
+            for row in self._shelf.oldest()
+            if row.state is BatchState.VALIDATING and row.lease_until <= now < row.expires_at
+        ]
+        if not waiting:
+            return None
+        row = min(waiting, key=lambda one: turns[one.new.owner])
+        row.claim, row.lease_until = row.claim + 1, now + LEASE_S
+        self._drop_lines(row)
+        return Examination(row.new.id, row.claim, row.new.input_file, row.new.route)
 
     async def add_lines(self, examination: Examination, lines: Sequence[NewLine]) -> bool:
         """Store lines that were found."""
@@ -95,6 +101,13 @@ class MemoryBatchUpkeep:
         for batch_name in ended:
             del shelf.batches[batch_name]
         return len(old) + len(ended)
+
+    def _turns(self) -> dict[KeyId, float]:
+        """Give until when each owner's last examination may last, which tells who was not examined for longest."""
+        turns: dict[KeyId, float] = {}
+        for row in self._shelf.batches.values():
+            turns[row.new.owner] = max(row.lease_until, turns.get(row.new.owner, row.lease_until))
+        return turns
 
     def _examined(self, examination: Examination) -> BatchRow | None:
         row = self._shelf.batches.get(examination.batch)

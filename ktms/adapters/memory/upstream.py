@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from ktms.domain.routing.outcome import FailureKind
+from ktms.domain.snapshot import OriginKey
 from ktms.ports.upstream import STALE_WITHIN_S, BodySink, Flow, UpstreamFailed, UpstreamRequest
 
 
@@ -86,7 +87,7 @@ class MemoryUpstream:
         self._script_for = script_for
         self._left = left
         self._keeps_ended = keeps_ended
-        self._parked: Counter[tuple[str, str, int]] = Counter()
+        self._parked: Counter[OriginKey] = Counter()
         self._closed = False
         self.exchanges: list[MemoryExchange] = []
 
@@ -119,7 +120,7 @@ class MemoryUpstream:
         for exchange in tuple(self.exchanges):
             exchange.shut_down()
 
-    def cut(self, key: tuple[str, str, int]) -> None:
+    def cut(self, key: OriginKey) -> None:
         """Break all connections with an origin, as its reset would; `key` is that of the origin."""
         for exchange in tuple(self.exchanges):
             if exchange.request.origin.key == key:

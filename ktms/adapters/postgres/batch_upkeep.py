@@ -31,10 +31,17 @@ UPKEEP_TIMEOUT_S = 20.0
 """The lines of a batch are 50,000 rows at most; a file has some thousands of pieces."""
 
 _EXAMINE = """
+with waiting as (
+    select distinct owner from batch where state = 'validating' and lease_until <= now() and expires_at > now()
+), turn as materialized (
+    select owner, (select max(had.lease_until) from batch as had where had.owner = waiting.owner) as last
+    from waiting
+)
 update batch set claim = claim + 1, lease_until = now() + $1 * interval '1 second'
 where id = (
-    select id from batch where state = 'validating' and lease_until <= now() and expires_at > now()
-    order by id limit 1 for update skip locked
+    select batch.id from batch join turn on turn.owner = batch.owner
+    where batch.state = 'validating' and batch.lease_until <= now() and batch.expires_at > now()
+    order by turn.last, batch.id limit 1 for update of batch skip locked
 )
 returning id, claim, input_file, error_file, route
 """

@@ -10,10 +10,13 @@ from collections.abc import AsyncIterator
 import asyncpg
 
 from ktms.adapters.postgres.news import CATALOGUE_CHANNEL, KEY_CHANNEL
-from ktms.adapters.postgres.pool import OPERATION_TIMEOUT_S, speaks_of_server
+from ktms.adapters.postgres.pool import FAILURES, OPERATION_TIMEOUT_S, speaks_of_server
 from ktms.domain.ids import KeyId
 from ktms.ports.catalogue import StoreAway
 from ktms.ports.change_feed import CatalogueChanged, KeyChanged, News
+
+CONNECTIONS = 1
+"""What a feed holds beside the pool; while one is opened anew the former has been cut."""
 
 SILENCE_MAX_S = 10.0
 """After this much silence the server is asked for a sign of life; polling covers the time in between."""
@@ -65,7 +68,7 @@ class PostgresChangeFeed:
                 except BaseException:
                     connection.terminate()
                     raise
-        except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        except FAILURES as error:
             if speaks_of_server(error):
                 raise StoreAway(f"listen: the database does not answer ({type(error).__name__})") from error
             raise
@@ -85,7 +88,7 @@ class PostgresChangeFeed:
         alarm = asyncio.get_running_loop().call_later(self._timeout_s, connection.terminate)
         try:
             await connection.fetchval("select 1")
-        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+        except FAILURES:
             return False
         finally:
             alarm.cancel()

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import asyncpg
 
 from ktms.adapters.postgres.migration_files import Migration
-from ktms.adapters.postgres.pool import speaks_of_server
+from ktms.adapters.postgres.pool import FAILURES, speaks_of_server
 from ktms.ports.catalogue import StoreAway
 from ktms.ports.entropy import Entropy
 from ktms.ports.telemetry import Telemetry
@@ -142,7 +142,7 @@ class Migrator:
                 yield connection
             finally:
                 connection.terminate()  # the server lets go of the lock by itself
-        except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        except FAILURES as error:
             if speaks_of_server(error):
                 raise StoreAway(f"migrate: the database does not answer ({type(error).__name__})") from error
             raise

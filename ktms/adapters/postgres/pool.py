@@ -13,6 +13,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 
 import asyncpg
 
@@ -30,12 +31,23 @@ RELEASE_TIMEOUT_S = 1.0
 IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000
 """A replica frozen in the middle of a change must not hold the catalogue's lock for the others."""
 
-WATCH_CLIENT = "select set_config('client_connection_check_interval', '250ms', false)"
+SERVER_LOOKS_MS = 250
+
+WATCH_CLIENT = f"select set_config('client_connection_check_interval', '{SERVER_LOOKS_MS}ms', false)"
 """Lets the server end what waits for a lock as soon as we hung up on it (FP10).
 
 Else what was given up stays on the server for as long as the lock is held, and each round of look-ups adds as
 many connections as the pool has.
 """
+
+PARTING_S = 2 * SERVER_LOOKS_MS / 1000
+"""The place of a connection that we hung up on is free once the server has seen it: so much later.
+
+Else the server has twice as many of our sessions as the pool has places (FP10).
+"""
+
+BRIEF_S = SERVER_LOOKS_MS / 1000
+"""Whoever leaves sooner waited for no lock, its session ends at once: nobody keeps places from others so."""
 
 PREPARED_MAX = 100
 """Statements kept prepared per connection: there are fewer in all."""
@@ -44,6 +56,10 @@ _AWAY_STATES = ("08", "25006", "28", "3D", "40", "53", "55P03", "57", "58", "XX"
 """SQLSTATE beginnings that speak of the server's state, not of our statement: connection, read-only after
 failover, credentials, no such database, rolled back, no resources, lock not available, shutdown or cancelled,
 system, internal."""
+
+FAILURES = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
+"""All that a connection fails with. The last is what asyncpg did not foresee: a server that leaves with its first
+word, right after it has let us in, is told so."""
 
 _SCHEMA_LACKS = (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError)
 """Our statements name only what our migrations make: this replica, or another one, has not come to them yet."""
@@ -65,6 +81,7 @@ class Database:
         self._connections_max = connections_max
         self._timeout_s = timeout_s
         self._through_pooler = through_pooler
+        self._places = asyncio.Semaphore(connections_max)
         self._pool: asyncpg.Pool | None = None
 
     async def open(self) -> None:
@@ -98,27 +115,33 @@ class Database:
             StoreAway: no connection in time, or it broke (whether a commit under way took place is then unknown),
                 or the schema is not ours yet.
         """
-        if self._pool is None:  # a caller that outlived a stop finds no database, like any other
+        pool = self._pool
+        if pool is None:  # a caller that outlived a stop finds no database, like any other
             raise StoreAway(f"{operation}: the pool is not open")
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + (timeout_s or self._timeout_s)
+        deadline = asyncio.get_running_loop().time() + (timeout_s or self._timeout_s)
         try:
-            connection = await self._pool.acquire(timeout=deadline - loop.time())
-            alarm = loop.call_at(deadline, connection.terminate)
-            try:
+            async with self._place(deadline) as place, _lent(pool, place) as connection:
                 yield connection
-            except asyncio.CancelledError:
-                connection.terminate()
-                raise
-            finally:
-                alarm.cancel()
-                await self._pool.release(connection, timeout=RELEASE_TIMEOUT_S)
-        except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        except FAILURES as error:
             if speaks_of_server(error):
                 raise StoreAway(f"{operation}: the database does not answer ({type(error).__name__})") from error
             if isinstance(error, _SCHEMA_LACKS):
                 raise StoreAway(f"{operation}: the schema is not migrated yet ({type(error).__name__})") from error
             raise
+
+    @asynccontextmanager
+    async def _place(self, deadline: float) -> AsyncIterator["_Place"]:
+        """Take a place in the pool, and give it back when the server has none of it any more."""
+        async with asyncio.timeout_at(deadline):
+            await self._places.acquire()
+        place = _Place(deadline)
+        try:
+            yield place
+        finally:
+            if place.parts:
+                asyncio.get_running_loop().call_later(PARTING_S, self._places.release)
+            else:
+                self._places.release()
 
     @asynccontextmanager
     async def transaction(
@@ -144,6 +167,38 @@ class Database:
             await work.commit()
 
 
+@dataclass(slots=True)
+class _Place:
+    """A place in the pool while an operation has it. `parts`: the server may not have seen yet that we hung up."""
+
+    deadline: float
+    parts: bool = False
+
+    def hang_up(self, connection: asyncpg.Connection, *, parts: bool = True) -> None:
+        self.parts = self.parts or parts
+        connection.terminate()
+
+
+@asynccontextmanager
+async def _lent(pool: asyncpg.Pool, place: _Place) -> AsyncIterator[asyncpg.Connection]:
+    """Lend a connection until the deadline of its place; then, or where its user leaves, hang up on it."""
+    loop = asyncio.get_running_loop()
+    connection = await pool.acquire(timeout=place.deadline - loop.time())
+    lent_at = loop.time()
+    alarm = loop.call_at(place.deadline, place.hang_up, connection)
+    try:
+        yield connection
+    except asyncio.CancelledError:
+        place.hang_up(connection, parts=loop.time() - lent_at > BRIEF_S)
+        raise
+    except asyncpg.InternalClientError:
+        place.hang_up(connection, parts=False)  # nobody knows what state it is in
+        raise
+    finally:
+        alarm.cancel()
+        await pool.release(connection, timeout=RELEASE_TIMEOUT_S)
+
+
 @asynccontextmanager
 async def open_database(dsn: str, *, connections_max: int = CONNECTIONS_MAX) -> AsyncIterator[Database]:
     """Open the pool, which connects only when asked, and close it in the same block."""
@@ -161,14 +216,14 @@ def speaks_of_server(error: BaseException) -> bool:
         return str(error.sqlstate or "").startswith(_AWAY_STATES)
     if isinstance(error, asyncpg.InterfaceError):
         return not isinstance(error, asyncpg.DataError | asyncpg.exceptions.UnsupportedClientFeatureError)
-    return isinstance(error, OSError | TimeoutError | ssl.SSLError)
+    return isinstance(error, OSError | TimeoutError | ssl.SSLError | asyncpg.InternalClientError)
 
 
 async def _roll_back(connection: asyncpg.Connection, work: asyncpg.transaction.Transaction) -> None:
     """Roll back; where that fails the connection is dropped, so that the server does it."""
     try:
         await work.rollback()
-    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+    except FAILURES:
         connection.terminate()
 
 

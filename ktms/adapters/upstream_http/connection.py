@@ -6,6 +6,7 @@ Not here: what a request is waiting for (exchange.py), who may use the connectio
 """
 
 import asyncio
+import hashlib
 import math
 import socket
 from collections.abc import Callable
@@ -85,6 +86,13 @@ class Connection(asyncio.Protocol):
     def usable(self) -> bool:
         """Whether a request may be sent on it, as far as this side knows."""
         return self._transport is not None and not self._transport.is_closing()
+
+    @property
+    def certificate(self) -> str | None:
+        """SHA-256 of the certificate that the peer showed, in hex; None without TLS."""
+        secured = self._open_transport().get_extra_info("ssl_object")
+        shown = None if secured is None else secured.getpeercert(binary_form=True)
+        return None if shown is None else hashlib.sha256(shown).hexdigest()
 
     @property
     def flushed(self) -> bool:

@@ -17,6 +17,7 @@ from typing import Protocol
 from ktms.adapters.upstream_http.address_rules import ReachGuard
 from ktms.adapters.upstream_http.connection import Connection
 from ktms.adapters.upstream_http.resolver import Resolver
+from ktms.domain.catalogue import ANY_CERTIFICATE
 from ktms.domain.routing.outcome import FailureKind
 from ktms.domain.snapshot import Origin
 from ktms.ports.upstream import UpstreamFailed
@@ -30,6 +31,7 @@ _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM,
 _NEXT_ADDRESS = frozenset({FailureKind.REFUSED, FailureKind.CONNECT_TIMEOUT})
 
 _TOO_LATE = "not connected in time"
+_NONE_LEFT = "this machine has no descriptor or port left"
 
 
 class Network(Protocol):
@@ -93,6 +95,16 @@ def default_ssl_context() -> ssl.SSLContext:
     return context
 
 
+@functools.cache
+def unsigned_ssl_context() -> ssl.SSLContext:
+    """For certificates that no authority has signed: neither chain nor name is checked here."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
 class Dialler:
     """Opens connections."""
 
@@ -126,6 +138,8 @@ class Dialler:
             try:
                 found = await self._resolver.addresses(origin.host, origin.port)
             except (OSError, UnicodeError) as error:
+                if getattr(error, "errno", None) in _EXHAUSTED:  # a question needs a descriptor too
+                    raise UpstreamFailed(FailureKind.POOL_TIMEOUT, _NONE_LEFT) from error
                 raise UpstreamFailed(FailureKind.REFUSED, "the name is not known") from error
         reasons = {address: self._guard.refusal(origin.reach, address) for address in found}
         allowed = tuple(address for address, reason in reasons.items() if reason is None)
@@ -154,20 +168,30 @@ class Dialler:
     async def _one(self, origin: Origin, factory: Callable[[], Connection], address: str) -> Connection:
         tls, name = None, None
         if origin.scheme == "https":
-            tls, name = self._ssl_context or default_ssl_context(), origin.host.rstrip(".")
+            tls, name = self._trust(origin), origin.host.rstrip(".")
         try:
-            return await self._network.connect(factory, address, origin.port, tls, name)
+            connection = await self._network.connect(factory, address, origin.port, tls, name)
         except ssl.SSLCertVerificationError as error:
             raise UpstreamFailed(FailureKind.TLS, "the certificate is not accepted") from error
         except ssl.SSLError as error:
             raise UpstreamFailed(FailureKind.TLS, "the handshake failed") from error
         except OSError as error:
             raise _translated(error, secure=tls is not None) from error
+        pinned = origin.certificate not in {None, ANY_CERTIFICATE}
+        if pinned and connection.certificate != origin.certificate:
+            connection.abort()  # nothing was sent on it, so no token went to whoever that is
+            raise UpstreamFailed(FailureKind.TLS, "another certificate than the one that was announced")
+        return connection
+
+    def _trust(self, origin: Origin) -> ssl.SSLContext:
+        if origin.certificate is not None:
+            return unsigned_ssl_context()
+        return self._ssl_context or default_ssl_context()
 
 
 def _translated(error: OSError, *, secure: bool) -> UpstreamFailed:
     if error.errno in _EXHAUSTED:
-        return UpstreamFailed(FailureKind.POOL_TIMEOUT, "this machine has no descriptor or port left")
+        return UpstreamFailed(FailureKind.POOL_TIMEOUT, _NONE_LEFT)
     if secure and isinstance(error, ConnectionResetError | ConnectionAbortedError):
         return UpstreamFailed(FailureKind.TLS, "closed during the handshake")
     if isinstance(error, TimeoutError):  # the system gave up before we did

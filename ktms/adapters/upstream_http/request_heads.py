@@ -8,10 +8,10 @@ import re
 from dataclasses import dataclass
 from typing import NewType
 
-from ktms.domain.snapshot import Origin, Reach
+from ktms.domain.snapshot import Origin, OriginKey, Reach
 from ktms.ports.upstream import Prologue, UpstreamRequest
 
-LaneKey = NewType("LaneKey", tuple[tuple[str, str, int], Reach])
+LaneKey = NewType("LaneKey", tuple[OriginKey, Reach])
 """What makes two requests share connections. The reach is part of it: a connection that was allowed for a node
 must never serve a vendor that may only be public."""
 

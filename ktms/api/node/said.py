@@ -33,6 +33,7 @@ class _Body(msgspec.Struct, frozen=True):
     models: list[_Model]
     draining: bool = False
     engine_version: str | None = None
+    certificate: str | None = None
 
 
 _decode = msgspec.json.Decoder(_Body).decode
@@ -65,6 +66,7 @@ def read_said(body: bytes) -> Announcement:
         models=tuple(AnnouncedModel(model.name, model.context_window, model.loaded) for model in said.models),
         draining=said.draining,
         engine_version=said.engine_version or None,
+        certificate=said.certificate,
     )
 
 

@@ -3,17 +3,22 @@
 A command for several nodes is done to all of them or, where one of them does not exist, to none.
 """
 
+import shlex
 from collections.abc import Collection
 
 import click
 
 from ktms.api.admin_grpc.gen import admin_pb2
+from ktms.api.node.downloads import INSTALLER
 from ktms.app.cli.admin_client import AdminClient
 from ktms.app.cli.connection import with_admin
 from ktms.app.cli.example import example
 from ktms.app.cli.failed import CommandFailed
 from ktms.app.cli.node_view import COLUMNS, node_facts, node_lines, node_row
-from ktms.app.cli.screen import put_json, put_raw, put_table, say
+from ktms.app.cli.screen import is_terminal, put_json, put_raw, put_table, say
+
+GATEWAY = "https://GATEWAY"
+"""Stands in the install command where nobody said how machines reach the gateway."""
 
 
 @click.group(epilog=example("ktms admin nodes create mac-1 --model qwen3:4b"))
@@ -36,19 +41,27 @@ def nodes() -> None:
     help="Model it may serve, by the engine's name; repeat; default: what is declared, else what it announces.",
 )
 @click.option("--region", help="Region it stands in, such as fr.")
-@click.option("--json", "as_json", is_flag=True, help="Print key and id as JSON.")
+@click.option("--gateway", metavar="URL", default=GATEWAY, help="Where the machine reaches the gateway's API.")
+@click.option("--json", "as_json", is_flag=True, help="Print key, id and install command as JSON.")
 @with_admin
-def create(admin: AdminClient, name: str, *, models: tuple[str, ...], region: str | None, as_json: bool) -> None:
-    """Make the key with which a node joins; it is printed this once, alone on standard output."""
+def create(
+    admin: AdminClient, name: str, *, models: tuple[str, ...], region: str | None, gateway: str, as_json: bool
+) -> None:
+    """Make the key with which a node joins; it is printed this once, alone on standard output.
+
+    What to run on the machine is printed beside it.
+    """
     if region is not None and not region:
         raise click.BadParameter("is empty; leave it out where the node may stand anywhere", param_hint="--region")
     made = admin.issue_node_key(admin_pb2.IssueNodeKeyRequest(name=name, models=models, region=region or ""))
     if as_json:
-        put_json({"name": name, "key_id": made.key_id, "token": made.token})
+        command = install_command(gateway, made.token, models)
+        put_json({"name": name, "key_id": made.key_id, "token": made.token, "install": command})
         return
-    say(
-        f"Made the key of node {name} ({made.key_id}); the agent takes it as KTMS_NODE_KEY. It is shown this once:"
-    )
+    shown = made.token if is_terminal() else "ktms_node_…"  # a key that goes into a file is shown nowhere else
+    say("Run this on the machine, as its ordinary user:")
+    say(f"  {install_command(gateway, shown, models)}")
+    say(f"Made the key of node {name} ({made.key_id}). It is shown this once:")
     put_raw(made.token + "\n")
 
 
@@ -113,6 +126,17 @@ def enable(admin: AdminClient, names: tuple[str, ...]) -> None:
 def disable(admin: AdminClient, names: tuple[str, ...]) -> None:
     """Switch nodes off: they get no new calls."""
     _switch(admin, names, enabled=False)
+
+
+def install_command(gateway: str, token: str, models: tuple[str, ...]) -> str:
+    """Give the one line that makes a machine a node.
+
+    The key stands in the environment, not among the arguments, which every user of that machine may read.
+    """
+    at = gateway.rstrip("/")
+    words = ["sh", "-s", "--", "--gateway", at, *(word for model in models for word in ("--model", model))]
+    installer = shlex.quote(f"{at}{INSTALLER}")
+    return f"curl -fsS {installer} | KTMS_NODE_KEY={token} {shlex.join(words)}"
 
 
 def _switch(admin: AdminClient, names: tuple[str, ...], *, enabled: bool) -> None:

@@ -83,7 +83,7 @@ def _vendor(vendor: VendorSpec, ids: tuple[VendorKeyId, ...] | None) -> Vendor:
 def _node(node: NodeSpec) -> Node:
     return Node(
         name=NodeName(node.name),
-        origin=_origin(node.url, Reach.NODE),
+        origin=_origin(node.url, Reach.NODE, node.certificate),
         engine=node.engine,
         token=node.token,
         region=None if node.region is None else Region(node.region),
@@ -95,9 +95,9 @@ def _node(node: NodeSpec) -> Node:
     )
 
 
-def _origin(text: str, reach: Reach) -> Origin:
+def _origin(text: str, reach: Reach, certificate: str | None = None) -> Origin:
     url = read_url(text)
-    return Origin(url.scheme, url.host, url.port, url.base_path, reach)
+    return Origin(url.scheme, url.host, url.port, url.base_path, reach, certificate)
 
 
 def _model(model: ModelSpec, vendors: Mapping[str, Vendor], nodes: tuple[Node, ...]) -> Model:

@@ -4,9 +4,12 @@ import asyncio
 from typing import Protocol
 
 import asyncpg
+import pytest
 
 from ktms.adapters.postgres.change_feed import WAITING_MAX, PostgresChangeFeed
+from ktms.ports.catalogue import StoreAway
 from ktms.ports.change_feed import CatalogueChanged, News
+from tests.adapters.postgres.parting_server import parting_server
 
 ENDS_WITHIN_S = 5.0
 
@@ -92,3 +95,9 @@ async def test_a_listener_that_leaves_closes_its_connection(postgres_dsn: str, s
     async with asyncio.timeout(ENDS_WITHIN_S):
         while await sql.fetchval("select count(*) from pg_stat_activity where application_name = 'ktms-feed'"):
             pass
+
+
+async def test_fp1_a_server_that_leaves_with_its_first_word_is_away() -> None:
+    async with parting_server() as dsn:
+        with pytest.raises(StoreAway, match="listen: the database does not answer"):
+            await anext(PostgresChangeFeed(dsn).listen())

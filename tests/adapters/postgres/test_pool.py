@@ -8,6 +8,7 @@ import pytest
 from ktms.adapters.postgres import pool
 from ktms.adapters.postgres.pool import Database, speaks_of_server
 from ktms.ports.catalogue import StoreAway
+from tests.adapters.postgres.parting_server import parting_server
 
 SHORT_S = 0.3
 SLACK_S = 1.0
@@ -92,6 +93,16 @@ async def test_a_refused_connection_is_away_and_a_new_server_is_found(
         await ask(gated)
     await postgres_gate.open()
     assert await ask(gated) == 1
+
+
+async def test_fp1_a_server_that_leaves_with_its_first_word_is_away_however_often_it_is_asked() -> None:
+    async with parting_server() as dsn:
+        database = Database(dsn, connections_max=1, through_pooler=True)
+        await database.open()
+        for _ in range(3):
+            with pytest.raises(StoreAway, match="ask: the database does not answer"):
+                await ask(database)
+        await database.close()
 
 
 async def test_the_pool_never_grows_past_its_bound_and_waiting_is_bounded(
@@ -213,6 +224,7 @@ async def test_a_schema_that_is_not_migrated_yet_is_away(bare_dsn: str, statemen
         (asyncpg.DeadlockDetectedError(), True),
         (asyncpg.InvalidCatalogNameError(), True),
         (asyncpg.InterfaceError("connection is closed"), True),
+        (asyncpg.InternalClientError("cannot switch to state 11"), True),
         (asyncpg.DataError("invalid input"), False),
         (asyncpg.UniqueViolationError(), False),
         (asyncpg.UndefinedTableError(), False),
@@ -245,6 +257,30 @@ async def test_fp10_what_waits_for_a_lock_ends_on_the_server_when_it_is_given_up
         async with asyncio.timeout(SLACK_S):
             while await sql.fetchval(waiting):
                 pass
+
+
+async def test_fp10_the_server_never_has_more_of_our_sessions_than_the_pool_has_places(
+    gated: Database, postgres_dsn: str, sql: asyncpg.Connection
+) -> None:
+    ours = "datname = current_database() and application_name = 'ktms'"
+    used = f"select count(*) from pg_stat_activity where {ours}"  # noqa: S608  # a constant
+    counts: list[int] = []
+    holder = await asyncpg.connect(postgres_dsn)  # in a transaction the counts would stand still
+    await holder.execute("begin; lock table client_key in access exclusive mode")
+    async with asyncio.TaskGroup() as group:
+        loop = asyncio.get_running_loop()
+        until = loop.time() + 4 * SHORT_S
+
+        async def ask_on() -> None:
+            while loop.time() < until:
+                await seconds_of(lambda: ask(gated, "select count(*) from client_key"))
+
+        for _ in range(9):
+            group.create_task(ask_on())
+        while loop.time() < until:
+            counts.append(await sql.fetchval(used))
+    await holder.close()
+    assert max(counts) == 3
 
 
 async def test_fp10_a_server_that_cannot_look_for_its_clients_is_used_all_the_same(

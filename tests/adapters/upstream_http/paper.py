@@ -34,7 +34,7 @@ class PaperTransport(asyncio.Transport):
 
 
 def lane(number: int = 1) -> LaneKey:
-    return LaneKey((("http", "h", number), Reach.NODE))
+    return LaneKey((("http", "h", number, None), Reach.NODE))
 
 
 def open_connection(pool: Pool, slot: Slot) -> Connection:

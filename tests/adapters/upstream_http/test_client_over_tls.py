@@ -2,7 +2,9 @@
 
 import asyncio
 import datetime as dt
+import hashlib
 import ssl
+from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from ktms.adapters.upstream_http.address_rules import AddressRules
 from ktms.adapters.upstream_http.client import HttpUpstream
 from ktms.adapters.upstream_http.dialler import LoopNetwork
 from ktms.adapters.upstream_http.settings import UpstreamSettings
+from ktms.domain.catalogue import ANY_CERTIFICATE
 from ktms.domain.routing.outcome import FailureKind
 from ktms.domain.routing.timers import Timers
 from ktms.domain.snapshot import Origin, Reach
@@ -132,6 +135,60 @@ async def test_the_server_is_asked_for_by_name(serve: Serve, authority: Authorit
 async def test_another_name_than_the_certificates_is_refused(serve: Serve, authority: Authority) -> None:
     vendor = await serve(answering, authority.server("other.test"), NAME)
     assert await failure(upstream_trusting(authority.trusting), vendor) is FailureKind.TLS
+
+
+def fingerprint(folder: Path) -> str:
+    """SHA-256 of the certificate that `Authority.server` made last."""
+    pem = (folder / f"{NAME}.pem").read_text()
+    body = pem[pem.index("-----BEGIN CERTIFICATE") :]
+    return hashlib.sha256(ssl.PEM_cert_to_DER_cert(body)).hexdigest()
+
+
+def pinned(vendor: Vendor, certificate: str) -> Vendor:
+    return Vendor(replace(vendor.origin, certificate=certificate))
+
+
+async def test_a_certificate_that_no_authority_signed_is_accepted_where_it_is_the_pinned_one(
+    serve: Serve, authority: Authority, tmp_path: Path
+) -> None:
+    offered = await serve(answering, authority.server(), NAME)
+    vendor = pinned(offered, fingerprint(tmp_path))
+    upstream = upstream_trusting(None)
+    got = await upstream.send(ask(vendor))
+    assert await got.read(9) == b"{}"
+    got.close()
+    await upstream.close()
+
+
+async def test_another_certificate_than_the_pinned_one_gets_no_request(serve: Serve, authority: Authority) -> None:
+    heard: list[bytes] = []
+
+    async def script(peer: Peer) -> None:
+        heard.append(await peer.reader.read(1))
+
+    vendor = pinned(await serve(script, authority.server(), NAME), "ab" * 32)
+    assert await failure(upstream_trusting(authority.trusting), vendor) is FailureKind.TLS
+    assert heard in ([], [b""])
+
+
+async def test_any_certificate_is_accepted_where_that_is_wanted(serve: Serve, authority: Authority) -> None:
+    vendor = pinned(await serve(answering, authority.server("other.test"), NAME), ANY_CERTIFICATE)
+    upstream = upstream_trusting(None)
+    (await upstream.send(ask(vendor))).close()
+    await upstream.close()
+
+
+async def test_connections_of_another_pin_are_not_shared(
+    serve: Serve, authority: Authority, tmp_path: Path
+) -> None:
+    vendor = await serve(answering, authority.server(), NAME)
+    upstream = upstream_trusting(authority.trusting)
+    for certificate in (fingerprint(tmp_path), ANY_CERTIFICATE):
+        got = await upstream.send(ask(pinned(vendor, certificate)))
+        await got.read(9)
+        got.close()
+    assert vendor.accepted_total == 2
+    await upstream.close()
 
 
 async def test_an_unknown_authority_is_refused(serve: Serve, authority: Authority) -> None:

@@ -193,3 +193,8 @@ async def test_the_cause_is_kept() -> None:
     with pytest.raises(UpstreamFailed) as failed:
         await dial(RecordingNetwork(results={"8.8.8.8": error}), vendor())
     assert failed.value.__cause__ is error
+
+
+async def test_fg8_a_name_that_no_descriptor_is_left_to_ask_for_is_no_failure_of_the_target() -> None:
+    network = RecordingNetwork(unknown=OSError(errno.EMFILE, "Too many open files"))
+    assert await failure(network, vendor()) is FailureKind.POOL_TIMEOUT

@@ -69,7 +69,8 @@ def test_the_names_on_the_wire_are_those_of_format_1() -> None:
         ],
         "chains": ["default_tier", "name", "tiers"],
         "nodes": [
-            "base_weight", "cloud_model", "enabled", "engine", "models", "name", "region", "slots", "token", "url",
+            "base_weight", "certificate", "cloud_model", "enabled", "engine", "models", "name", "region", "slots",
+            "token", "url",
         ],
         "prices": ["cache_write", "cached_input", "input", "model", "output", "valid_from", "vendor"],
         "tenants": ["dollar_limit_mode", "limits", "name"],

@@ -36,7 +36,7 @@ async def test_an_announcement_is_answered_with_what_is_served(yard: Yard) -> No
 async def test_an_announced_node_stands_in_the_snapshot(yard: Yard) -> None:
     await yard.announce(await yard.issue())
     (node,) = (await yard.catalogue.snapshot()).nodes
-    assert (node.name, node.origin.key) == (MAC, ("http", "10.0.0.7", 8790))
+    assert (node.name, node.origin.key) == (MAC, ("http", "10.0.0.7", 8790, None))
     assert (node.engine, node.slots, node.token) == (EngineKind.OLLAMA, 4, Secret("canary-node-token"))
     assert dict(node.windows) == {"qwen3:4b": 8192, "llama3": None}
     assert ("node_announced", "mac-1") in [(each.name, each.facts.get("node")) for each in yard.telemetry.events]

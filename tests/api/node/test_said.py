@@ -23,6 +23,10 @@ def test_every_member_is_read() -> None:
     )
 
 
+def test_a_certificate_is_read() -> None:
+    assert read_said(json.dumps({**SAID, "certificate": "any"}).encode()).certificate == "any"
+
+
 @pytest.mark.parametrize(
     ("member", "value", "message"),
     [

@@ -44,6 +44,23 @@ async def test_the_key_of_a_node_stands_alone_on_standard_output(terminal: Termi
     assert terminal.stage.store.node_keys[0].permit.models == ("qwen3:4b",)
 
 
+async def test_what_to_run_on_the_machine_is_printed_without_the_key_that_goes_into_a_file(
+    terminal: Terminal,
+) -> None:
+    result = await nodes(terminal, "create", "mac-1", "--model", "a b", "--gateway", "https://gw.example/")
+    line = next(line for line in result.stderr.splitlines() if "curl" in line)
+    assert line == (
+        "  curl -fsS https://gw.example/node/v1/install.sh | KTMS_NODE_KEY=ktms_node_… "
+        "sh -s -- --gateway https://gw.example --model 'a b'"
+    )
+    assert result.stdout.strip() not in result.stderr
+
+
+async def test_the_install_command_in_json_holds_the_key_in_its_environment(terminal: Terminal) -> None:
+    made = json.loads((await nodes(terminal, "create", "mac-1", "--json")).stdout)
+    assert f"| KTMS_NODE_KEY={made['token']} sh -s -- --gateway https://GATEWAY" in made["install"]
+
+
 async def test_a_key_is_printed_as_json(terminal: Terminal) -> None:
     made = json.loads((await nodes(terminal, "create", "mac-1", "--json")).stdout)
     text = read_key(made["token"])

@@ -97,7 +97,7 @@ def test_a_vendor_is_ready_to_be_dialled() -> None:
     origin = vendor.origin
 
     assert (origin.scheme, origin.host, origin.port, origin.base_path) == ("https", "api.openai.com", 443, "/v1")
-    assert (origin.reach, origin.key) == (Reach.PUBLIC, ("https", "api.openai.com", 443))
+    assert (origin.reach, origin.key) == (Reach.PUBLIC, ("https", "api.openai.com", 443, None))
     assert (vendor.name, vendor.kind, vendor.region) == ("openai", VendorKind.OPENAI, "us")
     assert vendor.headers == (("OpenAI-Organization", "org-1"),)
 

@@ -1,0 +1,1 @@
+"""The commands of `ktms-node`, one file each: its options, and what it does."""

@@ -1,0 +1,71 @@
+"""`ktms-node status`: what the running agent knows, in a few lines or as JSON."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+
+from ktms.node.commands.options import at_home, home_of
+from ktms.node.status import read_status
+
+EXIT_RUNS, EXIT_AWAY = 0, 1
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Give it its options."""
+    at_home(parser)
+    parser.add_argument("--json", action="store_true", help="print it as JSON")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Print it; 1 where no agent runs."""
+    status = read_status(home_of(options).status)
+    if status is None or not _runs(status):
+        sys.stderr.write("no agent runs here; `ktms-node doctor` says why\n")
+        return EXIT_AWAY
+    text = json.dumps(status, indent=2) if options.json else "\n".join(lines(status))
+    sys.stdout.write(text + "\n")
+    return EXIT_RUNS
+
+
+def lines(status: Mapping[str, object]) -> Iterator[str]:
+    """Give the lines for a person."""
+    engine = _members(status["engine"])
+    models = engine["models"]
+    yield f"agent    {status['version']}, process {status['pid']}, {status['state']}"
+    announced = "announced" if status["announced"] else status["problem"]
+    yield f"gateway  {status['gateway']}: {announced}"
+    yield f"reached  {status['url'] or 'nowhere yet'}"
+    answers = "answers" if engine["answers"] else "does not answer"
+    yield f"engine   {engine['kind']} {engine['version'] or '?'} {answers}, {engine['slots'] or '?'} slots"
+    for model in map(_members, models if isinstance(models, list) else ()):
+        yield f"  {model['name']}  {', '.join(_facts(model))}"
+
+
+def _members(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
+def _facts(model: Mapping[str, object]) -> Iterator[str]:
+    loaded, on_gpu, speed = model["loaded"], model["on_gpu"], model["tokens_per_second"]
+    yield "loaded or not: unknown" if loaded is None else "loaded" if loaded else "not loaded"
+    if model["context_window"] is not None:
+        yield f"{model['context_window']} tokens"
+    if isinstance(on_gpu, int | float):
+        yield f"{100 * on_gpu:.0f} % on GPU"
+    if isinstance(speed, int | float):
+        yield f"{speed:.0f} tokens/s"
+
+
+def _runs(status: Mapping[str, object]) -> bool:
+    pid = status.get("pid")
+    if not isinstance(pid, int):
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

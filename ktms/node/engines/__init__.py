@@ -1,0 +1,1 @@
+"""What an agent finds out about its engine, in the engine's own words; nothing here ever restarts or stops one."""
