@@ -19,10 +19,10 @@ def epoch_ms_of(agent: AgentDraft) -> int:
     return round((WALL_AT_START + agent.started_s) * 1000)
 
 
-def announcement_of(agent: AgentDraft, machine: NodeDraft, token: str) -> Request:
-    """Write what an agent sends."""
+def announcement_of(agent: AgentDraft, machine: NodeDraft, token: str, host: str) -> Request:
+    """Write what an agent sends; `host` is its machine's name, or its address."""
     said = {
-        "url": f"http://{machine.name}:{TARGET_PORT}",
+        "url": f"http://{host}:{TARGET_PORT}",
         "token": f"canary-token-of-{machine.name}",
         "engine": ENGINES[machine.engine].value,
         "epoch": epoch_ms_of(agent),

@@ -99,6 +99,7 @@ class AgentDraft:
     gateway: int = 0
     every_s: float = 30.0
     draining: bool = False  # it says that it takes nothing new
+    by_address: bool = False  # it says its address, not its name
 
 
 class Manner(StrEnum):

@@ -30,7 +30,7 @@ PRICE_MAX = 10_000
 
 NEEDS_BYTES = (
     *("partition", "thin_link", "sliced", "redis_cut", "redis_failover", "redis_garbled"),
-    *("redis_full", "redis_readonly", "redis_moved", "redis_forgets_scripts", "redis_unfit"),
+    *("redis_full", "redis_readonly", "redis_moved", "redis_forgets_scripts", "redis_unfit", "no_descriptors"),
 )
 """Faults that mean nothing where there are no bytes."""
 

@@ -15,6 +15,7 @@ from ktms.adapters.redis.keys import EPOCH, account_key, leases_of, waiters_of
 from ktms.adapters.redis.quota_words import unpack_counters
 from ktms.domain.access.quota_counters import NEW, roll
 from ktms.domain.ids import ModelName, NodeName
+from ktms.domain.snapshot import OriginKey
 from sim.actors.caller import Clients
 from sim.catalogue import TARGET_PORT
 from sim.clients import PortClients, WireClients
@@ -66,6 +67,8 @@ class Fleet:
         self._loop = loop
         self._trace = trace
         self._network = Network(loop, seed.chance("network"), trace, window_bytes=int(draft.knobs.window_bytes))
+        self._network.lacked = lambda host, what: journal.note("descriptor_lacked", host, what=what)
+        self.exhaust, self.relieve = self._network.exhaust, self._network.relieve
         loop.network = self._network
         self._hosts: dict[str, str] = {}  # address to name
         self._known: dict[str, None] = {}
@@ -123,9 +126,15 @@ class Fleet:
         self.add_host(name)
         self._gateways.append(name)
 
+    def address_of(self, target: str) -> str:
+        """Give the address that a machine has now."""
+        return self._network.resolve(target, TARGET_PORT)[0][0]
+
     def targets_of(self, gateway: str) -> PortTargets:
         """Give the upstream port of a new process."""
-        origins = {("http", name, TARGET_PORT): target for name, target in self.targets.items()}
+        origins: dict[OriginKey, Target] = {
+            ("http", name, TARGET_PORT, None): target for name, target in self.targets.items()
+        }
         house = self._houses[gateway] = PortTargets(gateway, origins, self._port_roads, self._trace)
         return house
 
@@ -208,6 +217,10 @@ class WireRoads:
     def refuse(self, target: str, *, on: bool) -> None:
         """Refuse connections."""
         self._network.refuse(target, on)
+
+    def move(self, target: str) -> None:
+        """Give it another address."""
+        self._network.move(target)
 
     def reset(self, target: str) -> None:
         """Cut every connection."""

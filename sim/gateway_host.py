@@ -52,7 +52,10 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a host stands in. `make_ports` is called for each process; `killed` tells the network of a dead one."""
+    """What a host stands in. `make_ports` is called for each process; `killed` tells the network of a dead one.
+
+    `exhaust` takes the descriptors of a process away, `relieve` gives those of a host back.
+    """
 
     loop: VirtualLoop
     journal: Journal
@@ -63,6 +66,8 @@ class Surroundings:
     connections: Callable[[str], int]
     buffered_bytes: Callable[[str], int]
     redis_url: str | None
+    exhaust: Callable[[str], None]
+    relieve: Callable[[str], None]
 
 
 class Guest(Protocol):
@@ -185,6 +190,13 @@ class GatewayHost:
         if self._process is not None:
             until = self._around.loop.time() + seconds
             self._around.loop.freeze(self._process.incarnation, until)
+
+    def lack_files(self, *, on: bool) -> None:
+        """Let the process that runs have no new descriptor."""
+        if on:
+            self._around.exhaust(self.incarnation)
+        else:
+            self._around.relieve(self.name)
 
     def jump_wall(self, seconds: float) -> None:
         """Set the wall clock of this host forward or back."""

@@ -7,6 +7,7 @@ of the scenario. Not here: callbacks, timers and tasks (`loop.py`).
 import asyncio
 import socket
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn, Protocol, TypeVar
 
 T = TypeVar("T")
@@ -43,8 +44,36 @@ class Wires(Protocol):
         """
         ...
 
+    def listen_for_owner(self, host: str | None, port: int) -> "Watched":
+        """Open a port whose owner takes connections itself; 0 asks for a free one.
+
+        Raises:
+            OSError: it is taken, or the address is not ours.
+        """
+        ...
+
     def close(self) -> None:
         """End with the world."""
+        ...
+
+
+class Watched(Protocol):
+    """A listening socket of the network, as far as the loop knows it."""
+
+    def watch(self, owner: Callable[[], object] | None) -> bool:
+        """Tell this one while somebody waits, or nobody; gives whether somebody was told before."""
+        ...
+
+
+class Connected(Protocol):
+    """A connection that its owner took."""
+
+    def serve(self, factory: Callable[[], asyncio.BaseProtocol]) -> tuple[Any, Any]:
+        """Hand it to a protocol; gives both.
+
+        Raises:
+            OSError: its client has gone already.
+        """
         ...
 
 
@@ -59,6 +88,24 @@ class KernellessLoop(asyncio.BaseEventLoop):
         future: asyncio.Future[T] = self.create_future()
         self.call_soon(_run_into, future, func, args)
         return future
+
+    def add_reader(self, fd: Watched, callback: Callable[..., object], *args: object) -> None:  # type: ignore[override]  # there are no other files
+        """Call whenever somebody waits at a listening socket of the network."""
+        fd.watch(partial(callback, *args))
+
+    def remove_reader(self, fd: Watched) -> bool:  # type: ignore[override]  # as above
+        """Do not call any more."""
+        return fd.watch(None)
+
+    async def connect_accepted_socket(  # type: ignore[override]  # as above
+        self, protocol_factory: Callable[[], asyncio.BaseProtocol], sock: Connected
+    ) -> tuple[Any, Any]:
+        """Hand a connection that was taken to a protocol.
+
+        Raises:
+            OSError: its client has gone already.
+        """
+        return sock.serve(protocol_factory)
 
     def add_signal_handler(self, sig: int, callback: Callable[..., object], *args: object) -> None:
         """Do nothing: a signal is a call of the scenario."""

@@ -11,6 +11,7 @@ from ktms.engine.settings import EngineSettings
 from sim.catalogue import Tokens
 from sim.draft import Draft, LimitsDraft
 from sim.fakes.clock import WALL_AT_START
+from sim.network.accept_queue import listen_in_world
 
 LEASE_TTL_S = 15.0
 """How long a lease lives that nobody renews (docs: routing, slots), written down apart from the product."""
@@ -36,7 +37,7 @@ def gateway_settings(draft: Draft) -> GatewaySettings:
         loop_look_s=knobs.loop_look_s,
         inflight_max=int(knobs.inflight_max),
     )
-    listener = ListenerSettings(own_port=False)  # there are no sockets in a world
+    listener = ListenerSettings(listen=listen_in_world)
     return GatewaySettings(
         engine=engine, listener=listener, drain_delay_s=knobs.drain_delay_s, shutdown_s=knobs.shutdown_s
     )

@@ -12,7 +12,7 @@ from ktms.domain.catalogue import Catalogue, ClientKeySpec
 from sim.actors.agent import Announcing, announce_for_ever
 from sim.actors.batch_client import BatchClient, BatchMeans
 from sim.actors.caller import GRACE_S, Means, make
-from sim.actors.request import CANARY
+from sim.actors.request import CANARY, Request
 from sim.announcements import announcement_of, epoch_ms_of
 from sim.catalogue import STRANGER, catalogue_of, tokens_of
 from sim.draft import AgentDraft, BatchDraft, CallDraft, Draft, Level, Manner, NodeDraft, vendor_model_of
@@ -154,6 +154,8 @@ class World:
             connections=self._fleet.client_connections,
             buffered_bytes=self._fleet.buffered_bytes,
             redis_url=self._fleet.redis_url,
+            exhaust=self._fleet.exhaust,
+            relieve=self._fleet.relieve,
         )
         return GatewayHost(name, around)
 
@@ -196,7 +198,10 @@ class World:
         ]
 
     async def _announce(self, agent: AgentDraft, machine: NodeDraft, keys: dict[str, str]) -> None:
-        request = announcement_of(agent, machine, keys[agent.node])
+        def request() -> Request:
+            host = self._fleet.address_of(machine.name) if agent.by_address else machine.name
+            return announcement_of(agent, machine, keys[agent.node], host)
+
         await announce_for_ever(Announcing(agent, request, epoch_ms_of(agent), self._clients, self.journal))
 
     async def _faults(self) -> None:

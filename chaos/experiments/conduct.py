@@ -5,6 +5,7 @@ stand broke by itself proves nothing and says why. Not here: the stand, the traf
 """
 
 import asyncio
+import gc
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from chaos.services.service import Services
 from chaos.stand.process import ProcessFailed
 from chaos.stand.run_journal import RunJournal
 from chaos.stand.stand import Stand, stand
+from chaos.traffic.balancer import Balancer
 from chaos.traffic.caller import callers
 from chaos.traffic.ending import bring_to_an_end
 from chaos.traffic.load import Load
@@ -77,7 +79,10 @@ async def carried_out(
         async with stand(services, proxies, RunJournal(), experiment.settings) as running:
             urls = {gateway.name: gateway.url for gateway in running.gateways}
             async with callers(urls, running.keys, running.journal) as caller:
-                began_at, ended_at = await _broken(experiment, running, Load(caller, experiment.mix, seed), told)
+                balancer = Balancer(running.gateways)
+                in_turn = balancer.in_turn if experiment.mix.balanced else None
+                load = Load(caller, experiment.mix, seed, in_turn)
+                began_at, ended_at = await _broken(experiment, running, load, balancer, told)
                 told("rests")
                 try:
                     journal, _ = await bring_to_an_end(running, caller)
@@ -88,12 +93,15 @@ async def carried_out(
     return Broken(journal, began_at, ended_at)
 
 
-async def _broken(experiment: Experiment, running: Stand, load: Load, told: Told) -> tuple[float, float]:
+async def _broken(
+    experiment: Experiment, running: Stand, load: Load, balancer: Balancer, told: Told
+) -> tuple[float, float]:
     """Let traffic run and break what is to be broken; gives when the fault began and ended."""
     spans, journal = experiment.spans, running.journal
     over = asyncio.Event()
     async with asyncio.TaskGroup() as group:
         running.phase("faults")
+        beside = [group.create_task(balancer.run()), group.create_task(_without_pauses())]
         group.create_task(load.run_until(over, spans.before_s + spans.fault_s + spans.after_s + PATIENCE_S))
         try:
             await asyncio.sleep(spans.before_s)
@@ -107,8 +115,26 @@ async def _broken(experiment: Experiment, running: Stand, load: Load, told: Told
             await asyncio.sleep(spans.after_s)
         finally:
             over.set()
+            for task in beside:
+                task.cancel()
     return began_at, ended_at
 
+
+async def _without_pauses() -> None:
+    """Keep the facts of a run out of the collector's sight: to go through them all takes it a quarter of a second.
+
+    Clients and targets stand still meanwhile, and it would look as if the gateways had.
+    """
+    try:
+        while True:
+            gc.freeze()
+            await asyncio.sleep(FROZEN_EVERY_S)
+    finally:
+        gc.unfreeze()
+
+
+FROZEN_EVERY_S = 1.0
+"""In a second a run writes some thousand facts, through which the collector goes in milliseconds."""
 
 PATIENCE_S = 120.0
 """Traffic never runs longer than its spans and this: what is started again takes its time."""

@@ -97,7 +97,10 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """One experiment. `felt` counts the calls that met the fault; without `felt_min` of them nothing is proven."""
+    """One experiment. `felt` counts the calls that met the fault; without `felt_min` of them nothing is proven.
+
+    `long` are its spans at full length.
+    """
 
     name: str
     title: str
@@ -110,6 +113,13 @@ class Experiment:
     settings: StandSettings = field(default_factory=StandSettings)
     mix: Mix = field(default_factory=Mix)
     figure: Figure | None = None
+    long: Spans | None = None
+
+    def at_full_length(self) -> "Experiment":
+        """Give the same with its long spans and the times that the product ships with; unchanged without such."""
+        if self.long is None:
+            return self
+        return replace(self, spans=self.long, settings=self.settings.as_shipped())
 
     def without_guard(self) -> "Experiment":
         """Give the same with gateways that go without the guard of its figure."""

@@ -6,7 +6,7 @@ Not here: the start without it and the saved snapshot, batches.
 from collections.abc import Iterator
 
 from chaos.experiments import faults
-from chaos.experiments.experiment import Broken, Expected, Experiment, Spans
+from chaos.experiments.experiment import Broken, Expected, Experiment, Figure, Spans
 from chaos.experiments.reading import ended, felt_by_all, good, in_fault, looks, share
 from chaos.proxy.proxy import Proxy
 from chaos.stand.client_keys import STRANGER
@@ -84,11 +84,17 @@ def _hung(broken: Broken) -> Iterator[Expected]:
     yield Expected("FP3", 0 < longest <= LOOK_UP_S + SLACK_S, f"the longest look-up takes {longest:.2f} s")
 
 
-def _closed(broken: Broken) -> Iterator[Expected]:
-    """The window of known keys has ended: nobody is let in any more."""
-    seen = looks(broken, broken.ended_at - 2.0, broken.ended_at)
-    unready = [fact for fact in seen if fact.members["status"] == 503]
-    yield Expected("FP7", len(unready) == len(seen) > 0, f"{share(len(unready), len(seen))} looks say not ready")
+def _failed_known(broken: Broken) -> float:
+    calls = ended(in_fault(broken))
+    return float(len(calls) - len(good(calls)))
+
+
+def _added_late_s(broken: Broken) -> float:
+    return broken.between(FRESH_S, broken.ended_at - broken.began_at).added_share_s(0.99)
+
+
+FRESH_S = 10.0
+"""From then on no key counts as verified just now."""
 
 
 async def _down_of(proxy: Proxy) -> None:
@@ -108,7 +114,9 @@ POSTGRES_EXPERIMENTS = (
         felt_by_all,
         _down,
         spans=Spans(fault_s=12.0, after_s=10.0),
+        long=Spans(before_s=5.0, fault_s=240.0, after_s=15.0),
         mix=STRANGERS,
+        figure=Figure("known-keys-count", "calls of known keys that fail", _failed_known, 30.0),
     ),
     Experiment(
         "postgres-hung",
@@ -118,6 +126,8 @@ POSTGRES_EXPERIMENTS = (
         felt_by_all,
         _hung,
         spans=Spans(fault_s=12.0, after_s=10.0),
+        long=Spans(before_s=5.0, fault_s=240.0, after_s=15.0),
         mix=STRANGERS,
+        figure=Figure("known-keys-do-not-wait", "p99 of what is added to known keys (s)", _added_late_s, 1.0),
     ),
 )

@@ -83,6 +83,16 @@ def answered_by(broken: Broken, calls: Iterable[Call], kind: str) -> list[Call]:
     ]
 
 
+def unasked(broken: Broken, calls: Iterable[Call]) -> list[Call]:
+    """Keep the calls for which no target was asked."""
+    return [call for call in calls if not broken.watch.asked_for.get(call.name)]
+
+
+def unbooked(broken: Broken, calls: Iterable[Call]) -> list[Call]:
+    """Keep the calls of which the ledger has no row."""
+    return [call for call in calls if call.request_id and call.request_id not in broken.watch.usages]
+
+
 def looks(broken: Broken, since: float, until: float, *gateways: str) -> list[Fact]:
     """Give what replicas said of their readiness in a span of the run; also where one said nothing."""
     found: Iterator[Fact] = broken.journal.of("readyz")

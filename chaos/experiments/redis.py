@@ -136,6 +136,16 @@ def _still_added_s(broken: Broken) -> float:
     return max(0.0, later.added_share_s(0.99) - broken.before.added_share_s(0.99))
 
 
+def _refused_rates(broken: Broken) -> float:
+    calls = of_keys(ended(calls_of(broken, since_s=NOTICED_S, until_s=broken.ended_at - broken.began_at)), RATED)
+    return len([call for call in calls if call not in good(calls) and call.code != "node_state_unknown"])
+
+
+def _without_nodes(broken: Broken) -> float:
+    wanted = placed(ended(after_fault(broken, BACK_S)), NODES)
+    return len(wanted) - len(answered_by(broken, good(wanted), "node"))
+
+
 LEFT_ALONE = Figure("redis-left-alone", "p99 of what is added once Redis is left alone (s)", _still_added_s, 0.08)
 
 REDIS_EXPERIMENTS = (
@@ -147,6 +157,10 @@ REDIS_EXPERIMENTS = (
         felt_by_all,
         _down,
         settings=LIMITED,
+        long=Spans(before_s=5.0, fault_s=30.0, after_s=10.0),
+        figure=Figure(
+            "rates-are-skipped", "calls of a key with a rate that fail meanwhile", _refused_rates, worse_min=20.0
+        ),
     ),
     Experiment(
         "redis-hung",
@@ -156,6 +170,7 @@ REDIS_EXPERIMENTS = (
         felt_by_all,
         _hung,
         settings=StandSettings(redis_timeout_ms=TIMEOUT_MS),
+        long=Spans(before_s=5.0, fault_s=30.0, after_s=10.0),
         figure=LEFT_ALONE,
     ),
     Experiment(
@@ -166,6 +181,7 @@ REDIS_EXPERIMENTS = (
         felt_by_all,
         _hung,
         settings=StandSettings(redis_timeout_ms=TIMEOUT_MS),
+        long=Spans(before_s=5.0, fault_s=30.0, after_s=10.0),
     ),
     Experiment(
         "redis-slow",
@@ -175,6 +191,7 @@ REDIS_EXPERIMENTS = (
         felt_by_all,
         _slow,
         settings=StandSettings(redis_timeout_ms=TIMEOUT_MS),
+        long=Spans(before_s=5.0, fault_s=30.0, after_s=10.0),
         figure=LEFT_ALONE,
     ),
     Experiment(
@@ -185,5 +202,11 @@ REDIS_EXPERIMENTS = (
         lambda broken: len(in_fault(broken)),
         _empty,
         spans=Spans(fault_s=4.0, after_s=20.0),
+        figure=Figure(
+            "scripts-are-loaded-again",
+            "calls of our own nodes alone that fail 3 s after it is back, and later",
+            _without_nodes,
+            worse_min=10.0,
+        ),
     ),
 )

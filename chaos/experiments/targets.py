@@ -1,13 +1,14 @@
-"""A node or a vendor refuses, hangs, breaks off, talks nonsense: FV1 to FV4, FV9 and FN1.
+"""A node or a vendor refuses, hangs, breaks off, talks nonsense: FV1 to FV3, FV9 and FN1.
 
 That nothing visible is asked twice, that a cut stream ends in one error event and that each part is settled is
-what the judges say (I5, I13, I2). Not here: agents and tunnels; breakers and rests, which last longer than a run.
+what the judges say (I5, I13, I2). Not here: what a vendor (`vendors.py`) or a node (`nodes.py`) does besides.
 """
 
 from collections.abc import Callable, Iterator
 
 from chaos.experiments import faults
-from chaos.experiments.experiment import Broken, Expected, Experiment
+from chaos.experiments.asked_of import ERROR_EVENT, asked_of, exchanges_of, was_at
+from chaos.experiments.experiment import Broken, Expected, Experiment, Figure
 from chaos.experiments.reading import ended, good, in_fault, share
 from chaos.stand import modes
 from chaos.traffic.load import Mix
@@ -25,14 +26,27 @@ def _met(target: str) -> Callable[[Broken], int]:
     """Count the calls that were asked of it while it was ill, and those that its gateway tells to have gone on."""
 
     def met(broken: Broken) -> int:
-        return len({call.name for call in in_fault(broken) if _was_at(broken, call, target)})
+        return len({call.name for call in in_fault(broken) if was_at(broken, call, target)})
 
     return met
 
 
-def _was_at(broken: Broken, call: Call, target: str) -> bool:
-    told = str(call.ends[0].members["attempts"]) if call.ends else ""
-    return target in told or any(one.target == target for one in broken.watch.asked_for.get(call.name, ()))
+def _failed(broken: Broken) -> float:
+    return float(broken.during.failed)
+
+
+def _asked(broken: Broken) -> float:
+    return float(len(asked_of(broken, VENDOR, broken.began_at, broken.ended_at)))
+
+
+def _ended_well_though_cut(broken: Broken) -> float:
+    """Count the streams that end as if they were whole though their target broke off."""
+    return float(sum(_is_cut(broken, call) for call in in_fault(broken) if call.outcome == "done"))
+
+
+def _is_cut(broken: Broken, call: Call) -> bool:
+    answers = exchanges_of(broken, call)
+    return bool(answers) and answers[-1].how == "cut"
 
 
 def _moves_on(name: str) -> Expects:
@@ -51,11 +65,11 @@ def _breaks_off(names: tuple[str, ...], target: str) -> Expects:
 
     def expects(broken: Broken) -> Iterator[Expected]:
         calls = ended(in_fault(broken))
-        struck = [call for call in calls if call.outcome == "error_event"]
+        struck = [call for call in calls if call.outcome == ERROR_EVENT]
         rest = [call for call in calls if call not in struck]
         fine = good(rest)
         words = f"{len(struck)} streams end in an error event, {share(len(fine), len(rest))} others are answered"
-        strangers = [call for call in struck if not _was_at(broken, call, target)]
+        strangers = [call for call in struck if not was_at(broken, call, target)]
         for name in names:
             yield Expected(name, bool(struck) and len(fine) == len(rest) and not strangers, words)
 
@@ -72,6 +86,7 @@ TARGET_EXPERIMENTS = (
         _moves_on("FV1"),
         felt_min=1,
         mix=ANYWHERE,
+        figure=Figure("next-target", "calls that failed", _failed, 3.0),
     ),
     Experiment(
         "node-silent",
@@ -82,6 +97,7 @@ TARGET_EXPERIMENTS = (
         _moves_on("FV2"),
         felt_min=2,
         mix=ANYWHERE,
+        figure=Figure("next-target", "calls that failed", _failed, 2.0),
     ),
     Experiment(
         "node-cut",
@@ -91,6 +107,7 @@ TARGET_EXPERIMENTS = (
         _met(NODE),
         _breaks_off(("FV3", "FN1"), NODE),
         mix=ANYWHERE,
+        figure=Figure("true-end", "cut streams that end as if they were whole", _ended_well_though_cut, 5.0),
     ),
     Experiment(
         "vendor-ill",
@@ -101,6 +118,7 @@ TARGET_EXPERIMENTS = (
         _moves_on("FV1"),
         felt_min=3,
         mix=ANYWHERE,
+        figure=Figure("breaker", "calls asked of a vendor that is ill", _asked, 50.0),
     ),
     Experiment(
         "vendor-garbage",
@@ -111,5 +129,6 @@ TARGET_EXPERIMENTS = (
         _moves_on("FV9"),
         felt_min=3,
         mix=ANYWHERE,
+        figure=Figure("next-target", "calls that failed", _failed, 10.0),
     ),
 )

@@ -52,6 +52,10 @@ class Proxy:
         """
         await self._harm(*_both("bandwidth", rate=0))
 
+    async def mute(self) -> None:
+        """Pass on what is said to the service and nothing of what it answers, until healed; then that arrives."""
+        await self._harm(Toxic("bandwidth", DOWN, {"rate": 0}))
+
     async def slow(self, ms: int, *, jitter_ms: int = 0) -> None:
         """Delay every answer by so many milliseconds, more or less by `jitter_ms`."""
         await self._harm(Toxic("latency", DOWN, {"latency": ms, "jitter": jitter_ms}))

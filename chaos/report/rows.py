@@ -10,7 +10,10 @@ from chaos.experiments.conduct import Result
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Times are seconds. `failed` counts calls of known keys that were sent during the fault."""
+    """Times are seconds. `failed` counts calls of known keys that were sent during the fault.
+
+    `missed_first`: it was carried out twice, and this is what the first time missed.
+    """
 
     experiment: str
     title: str
@@ -24,6 +27,7 @@ class Row:
     worst_added_s: float
     recovered_s: float
     complaints: tuple[str, ...]
+    missed_first: tuple[str, ...] = ()
 
 
 def row_of(result: Result) -> Row:

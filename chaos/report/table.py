@@ -14,6 +14,7 @@ def lines_of(rows: Sequence[Row]) -> Iterator[str]:
     for row, line in zip(rows, lines, strict=True):
         yield line
         yield from (f"  ! {complaint}" for complaint in row.complaints)
+        yield from (f"  ~ the first time: {complaint}" for complaint in row.missed_first)
 
 
 def columns(cells: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -17,6 +17,9 @@ from chaos.services.service import ServiceFailed, Services, Source, Unavailable
 REQUIRED = "KTMS_CHAOS"
 """The variable that, set to `required`, makes what is missing an error."""
 
+SOURCE = "KTMS_CHAOS_SOURCE"
+"""The variable that names the one source to ask, so that nothing comes from another one unnoticed."""
+
 T = TypeVar("T")
 
 
@@ -26,8 +29,19 @@ def is_required(variables: Mapping[str, str] = os.environ) -> bool:  # noqa: TID
 
 
 def sources(variables: Mapping[str, str] = os.environ) -> tuple[Source, ...]:  # noqa: TID251  # where services are
-    """Give all sources in the order in which they are asked."""
-    return Environment(variables), Containers(variables), Local()
+    """Give all sources in the order in which they are asked, or the one that is named.
+
+    Raises:
+        ServiceFailed: none has that name.
+    """
+    known = (Environment(variables), Containers(variables), Local())
+    only = variables.get(SOURCE)
+    if not only:
+        return known
+    named = tuple(source for source in known if source.name == only)
+    if not named:
+        raise ServiceFailed(f"{SOURCE} names no source: it is one of {', '.join(each.name for each in known)}")
+    return named
 
 
 @asynccontextmanager

@@ -5,6 +5,7 @@ Images are taken as their makers publish them; Postgres learns its port by the v
 """
 
 import secrets
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from chaos.services.answers import postgres_answers, redis_answers, toxiproxy_answers, until_it_answers
@@ -54,7 +55,7 @@ class ContainedPostgres:
     async def start(self) -> None:
         """Start it, with its data if it had any; returns when it answers."""
         await self.container.start()
-        await until_it_answers(self.name, partial(postgres_answers, self.url()), within_s=START_WITHIN_S)
+        await _until_it_answers(self.container, self.name, partial(postgres_answers, self.url()))
 
 
 class ContainedRedis:
@@ -91,7 +92,7 @@ class ContainedRedis:
         if empty:
             await self.container.remove()
         await self.container.start()
-        await until_it_answers(self.name, partial(redis_answers, self.url()), within_s=START_WITHIN_S)
+        await _until_it_answers(self.container, self.name, partial(redis_answers, self.url()))
 
 
 class ContainedToxiproxy:
@@ -106,4 +107,16 @@ class ContainedToxiproxy:
     async def start(self) -> None:
         """Start it; returns when it answers."""
         await self.container.start()
-        await until_it_answers(self.name, partial(toxiproxy_answers, self.address), within_s=START_WITHIN_S)
+        await _until_it_answers(self.container, self.name, partial(toxiproxy_answers, self.address))
+
+
+async def _until_it_answers(container: Container, name: str, ask: Callable[[], Awaitable[bool]]) -> None:
+    """Ask until it answers, or until there is nobody left to ask."""
+
+    async def answers() -> bool:
+        if await ask():
+            return True
+        await container.must_run()
+        return False
+
+    await until_it_answers(name, answers, within_s=START_WITHIN_S)

@@ -6,11 +6,13 @@ it is an image of its own, which may be out of reach. Not here: what is run (`co
 """
 
 import asyncio
+import secrets
 import socket
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
-from docker.errors import APIError, DockerException
+from docker.errors import APIError, DockerException, NotFound
 from docker.models.containers import Container as Engine
 from testcontainers.core.config import testcontainers_config
 from testcontainers.core.container import DockerContainer
@@ -27,9 +29,18 @@ DEADLINE_S = 300.0
 PING_TIMEOUT_S = 5
 """An engine of this machine answers at once, and a socket without one refuses."""
 
+NAME_PREFIX = "ktms-chaos-"
+"""Of every container's name: the only trace by which those of a run that was killed are found."""
+
+LAST_WORDS_LINES = 3
+"""What a server prints as it ends: the last line often says only that it ends, the reason stands before."""
+
 SOCKET = "unix://"
 DEFAULT_ENGINE = f"{SOCKET}/var/run/docker.sock"
 """Where an engine listens that nobody has named."""
+
+RUNS = {"running", "paused"}
+"""The engine's names of states in which there are processes to end."""
 
 testcontainers_config.ryuk_disabled = True  # as TESTCONTAINERS_RYUK_DISABLED does
 
@@ -72,6 +83,7 @@ class Container:
 
     def __init__(self, recipe: Recipe) -> None:
         self._recipe = recipe
+        self._name = f"{NAME_PREFIX}{secrets.token_hex(6)}"
         self._made: DockerContainer | None = None
 
     async def start(self) -> None:
@@ -83,16 +95,24 @@ class Container:
         """
         await self._act(self._make if self._made is None else self._engine().start)
 
+    async def must_run(self) -> None:
+        """Make sure that it has not ended, frozen or not.
+
+        Raises:
+            ServiceFailed: it has; the message ends with its last words.
+        """
+        await self._act(self._must_run)
+
     async def freeze(self) -> None:
-        """Stop all its processes where they stand."""
-        await self._act(self._engine().pause)
+        """Stop all its processes where they stand; harmless when none runs."""
+        await self._act(self._freeze)
 
     async def thaw(self) -> None:
         """Let them go on; harmless when they do."""
         await self._act(self._thaw)
 
     async def kill(self) -> None:
-        """End all its processes at once; returns when they are gone."""
+        """End all its processes at once, frozen or not; returns when they are gone, harmless when they are."""
         await self._act(self._kill)
 
     async def remove(self) -> None:
@@ -103,10 +123,16 @@ class Container:
         assert self._made is not None, "started first"
         return self._made.get_wrapped_container()
 
+    def _state(self) -> str:
+        engine = self._engine()
+        engine.reload()
+        return str(engine.status)
+
     def _make(self) -> None:
         recipe = self._recipe
         made = DockerContainer(recipe.image, docker_client_kw={"timeout": CALL_TIMEOUT_S})
-        made.with_command(list(recipe.command)).with_envs(**recipe.environment).with_kwargs(network="host")
+        made.with_name(self._name).with_command(list(recipe.command)).with_envs(**recipe.environment)
+        made.with_kwargs(network="host")
         self._made = made  # before it starts: what is half made is removed too
         try:
             made.start()
@@ -117,21 +143,36 @@ class Container:
                 f"pull it, or name another one by KTMS_CHAOS_IMAGE_*"
             ) from error
 
+    def _must_run(self) -> None:
+        if self._state() in RUNS:
+            return
+        # No secret: a server that ends as it starts takes its password with it.
+        lines = self._engine().logs(tail=LAST_WORDS_LINES).decode(errors="replace").strip().splitlines()
+        said = "; ".join(line.strip() for line in lines) or "it says nothing"
+        raise ServiceFailed(f"{self._recipe.name} has ended: {said}")
+
+    def _freeze(self) -> None:
+        if self._state() == "running":
+            self._engine().pause()
+
     def _thaw(self) -> None:
-        engine = self._engine()
-        engine.reload()
-        if engine.status == "paused":
-            engine.unpause()
+        if self._state() == "paused":
+            self._engine().unpause()
 
     def _kill(self) -> None:
-        engine = self._engine()
-        engine.kill()
-        engine.wait(timeout=CALL_TIMEOUT_S)
+        if self._state() in RUNS:
+            self._engine().kill()
+            self._engine().wait(timeout=CALL_TIMEOUT_S)
 
     def _remove(self) -> None:
-        if self._made is not None:
-            self._made.stop()
-            self._made = None
+        """By name: an engine that answered too late has made one that nobody here has heard of."""
+        if self._made is None:
+            return
+        client = self._made.get_docker_client().client
+        with suppress(NotFound):
+            client.api.remove_container(self._name, v=True, force=True)
+        client.close()
+        self._made = None
 
     async def _act(self, act: Callable[[], object]) -> None:
         """Do it in a thread that is waited for even when we are cancelled: it may be making a container."""
@@ -140,8 +181,7 @@ class Container:
             async with asyncio.timeout(DEADLINE_S):
                 await asyncio.shield(acting)
         except (DockerException, OSError) as error:
-            raise ServiceFailed(
-                f"{self._recipe.name}: the Docker engine fails ({type(error).__name__})"
-            ) from error
+            why = error.explanation if isinstance(error, APIError) else type(error).__name__
+            raise ServiceFailed(f"{self._recipe.name}: the Docker engine fails ({why})") from error
         finally:
             await asyncio.wait([acting], timeout=CALL_TIMEOUT_S)

@@ -1,7 +1,8 @@
 """A request as a target reads it, and what the client's prompt says to it.
 
 A prompt is `call=<number> via=<gateway> tokens=<n> …`: so a target knows which call it serves and through whom,
-whatever proxy lies between. A token that a gateway asks for by itself says nothing. Not here: the answer.
+whatever proxy lies between. Where calls ask the same, a header that travels on says it instead. A token that a
+gateway asks for by itself says nothing. Not here: the answer.
 """
 
 import json
@@ -16,6 +17,9 @@ CHARS_PER_TOKEN = 4
 
 CANARY = "unspeakable"
 """Begins every word of a prompt; a checker looks for it where no content may ever be."""
+
+TRAVELS = "traceparent"
+"""The header that says for which call and through whom, where the prompt is that of another call."""
 
 _WORD = re.compile(r"\b(call|via|tokens)=(\S+)")
 
@@ -40,15 +44,20 @@ def prompt(call: str, gateway: str, tokens: int, more: str) -> str:
     return f"call={call} via={gateway} tokens={tokens} {more}"
 
 
-def read_asked(exchange: int, body: bytes, key: str) -> Asked:
-    """Read a request; what is none says nothing."""
+def travelling(call: str, gateway: str) -> str:
+    """Write the header of a call that asks the same as another one."""
+    return f"call={call} via={gateway}"
+
+
+def read_asked(exchange: int, body: bytes, key: str, travelled: str = "") -> Asked:
+    """Read a request; what is none says nothing. `travelled` is what its header says."""
     try:
         told = json.loads(body)
     except ValueError:
         told = None
     members = told if isinstance(told, dict) else {}
     text = _prompt_of(members)
-    words = dict(_WORD.findall(text))
+    words = dict(_WORD.findall(text)) | dict(_WORD.findall(travelled))
     options = members.get("stream_options")
     wanted = words.get("tokens", "")
     tokens = int(wanted) if wanted.isdecimal() else TOKENS_UNASKED

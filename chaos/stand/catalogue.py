@@ -14,9 +14,9 @@ PRICES_USD = {"input": "0.50", "output": "2.00"}
 """Per million tokens, the same at each vendor."""
 
 
-def vendor_key(cloud: str) -> str:
-    """Give the credential that a vendor has handed out."""
-    return f"sk-chaos-credential-of-{cloud}"
+def vendor_key(cloud: str, nth: int = 0) -> str:
+    """Give one of the credentials that a vendor has handed out."""
+    return f"sk-chaos-credential-of-{cloud}" + (f"-{nth}" if nth else "")
 
 
 def catalogue(settings: StandSettings, at: Mapping[str, Address]) -> dict[str, object]:
@@ -24,7 +24,7 @@ def catalogue(settings: StandSettings, at: Mapping[str, Address]) -> dict[str, o
     return {
         "version": 1,
         "vendors": [_vendor(name, at[name], settings) for name in settings.clouds],
-        "nodes": [_node(name, at[name], settings) for name in settings.nodes],
+        "nodes": [_node(name, at[name], settings) for name in settings.nodes if name not in settings.agents],
         "models": [
             {
                 "name": MODEL,
@@ -57,7 +57,7 @@ def _vendor(name: str, at: Address, settings: StandSettings) -> dict[str, object
         "name": name,
         "kind": "openai",
         "base_url": f"http://{at}/v1",
-        "keys": [{"value": vendor_key(name)}],
+        "keys": [{"value": vendor_key(name, nth)} for nth in range(settings.keys_of(name))],
         "timeouts": timeouts,
         "private": True,
     }

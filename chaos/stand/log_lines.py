@@ -5,6 +5,7 @@ failures that opened it is booked; what follows from others is noted that much l
 """
 
 import json
+import math
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +16,7 @@ CUT_S = 0.002
 """More than is lost of a stamp, less than lies between an opening and anything that follows from it."""
 
 STATES = {"closed": 0, "half_open": 1, "open": 2}
-HEALTHS = {"healthy": 0, "suspect": 1, "down": 2, "barred": 3}
+HEALTHS = {"healthy": 0, "suspect": 1, "down": 2, "barred": 3, "unknown": math.nan}
 
 SHELF = frozenset({"/files", "/batches"})
 """Routes that are about files and batches themselves."""

@@ -137,6 +137,7 @@ class Looks:
         if page is None:
             return None
         self._note_version(gateway, page[1])
+        self._note_loop(gateway, page[1])
         found = await asyncio.to_thread(connections_of, gateway.process.pid, gateway.port, self._target_ports())
         return Seen(
             connections=found,
@@ -152,6 +153,14 @@ class Looks:
             self._versions[gateway.name] = version
             members: dict[str, Value] = {"name": "snapshot_version", "label": "", "value": version}
             self._journal.note("gauge", gateway.name, **members)
+
+    def _note_loop(self, gateway: Gateway, page: str) -> None:
+        """Note how late its loop was since the last look, and how often it has stood still so far."""
+        series = {"loop_lag_s": "ktms_loop_lag_seconds", "loop_blocked": "ktms_loop_blocked_total"}
+        for name, known_as in series.items():
+            value = metric_in(page, known_as)
+            if value is not None:
+                self._journal.note("gauge", gateway.name, name=name, label="", value=value)
 
     async def _look_at_slots(self) -> None:
         busy = {node: count for node, count in (await self._slots.in_use()).items() if count}

@@ -12,6 +12,16 @@ SILENT = "silent"
 STATUS = "status"
 GARBAGE = "garbage"
 ENDLESS = "endless"
+GIGANTIC = "gigantic"
+COMPRESSED = "compressed"
+DRIP = "drip"
+LIMITED = "limited"
+MEANING = "meaning"
+FULL = "full"
+LOADING = "loading"
+EVICTED = "evicted"
+OTHER_MODEL = "other_model"
+UNSEEN = "unseen"
 
 FAULT_OF = {
     REFUSE: "refuse",
@@ -21,17 +31,32 @@ FAULT_OF = {
     STATUS: "status",
     GARBAGE: "malformed",
     ENDLESS: "endless",
+    GIGANTIC: "endless",
+    COMPRESSED: "compressed",
+    DRIP: "slow_drip",
+    LIMITED: "rate_limited",
+    MEANING: "meaning_in_200",
+    FULL: "fewer_slots",
+    LOADING: "evicted",
+    EVICTED: "evicted",
+    OTHER_MODEL: "other_model",
+    UNSEEN: "status",
 }
-"""The fault of a plan that each mode is: judges know these words."""
+"""The fault of a plan that each mode is: judges know these words. Who is unseen answers clients, and fails
+whoever looks or asks for a token to see whether it is well."""
 
 
 @dataclass(slots=True)
 class Mode:
-    """One fault that is on: its amount, which requests it strikes, and how many came since."""
+    """One fault that is on: its amount, which requests it strikes, and how many came since.
+
+    `key` is the credential that a limit is for, once one was shown.
+    """
 
     amount: float
     every: int
     seen: int = 0
+    key: str | None = None
 
 
 class Modes:
@@ -64,3 +89,11 @@ class Modes:
             return None
         mode.seen += 1
         return mode if mode.seen % mode.every == 0 else None
+
+    def limiting(self, key: str) -> Mode | None:
+        """Give a limit if it is for this credential: it is for the first one that is shown."""
+        mode = self._on.get(LIMITED)
+        if mode is None:
+            return None
+        mode.key = key if mode.key is None else mode.key
+        return mode if mode.key == key else None

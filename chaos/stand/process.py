@@ -44,6 +44,11 @@ def unguarded(guard: str) -> tuple[str | Path, ...]:
     return (sys.executable, "-m", "chaos.stand.unguarded", guard)
 
 
+def few_files(most: int) -> tuple[str, ...]:
+    """Give what a command is to begin with, so that it may open so few files, and cannot allow itself more."""
+    return ("sh", "-c", f'ulimit -n {most:d}; exec "$@"', "sh")
+
+
 class ProcessFailed(Exception):
     """A process ended, or did not do in time what it should; holds the last lines that it said."""
 

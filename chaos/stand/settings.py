@@ -4,7 +4,7 @@ Not here: the file that the gateways are given (`catalogue.py`).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sim.journal.fact import Value
 
@@ -20,8 +20,14 @@ CALL_TOTAL_S = 660.0
 CLIENT_STALL_S = 60.0
 """What the documents promise, written down apart from the product."""
 
+REDIS_TIMEOUT_MS = 100
+"""What one call pays, once, for a Redis that hangs, unless it is told otherwise."""
+
 POSTGRES, REDIS, LEDGER = "postgres", "redis", "ledger"
 """What stands behind proxies, besides the targets."""
+
+NEWS = "news"
+"""Postgres once more, on the way by which replicas hear of changes, where that is a way of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +44,11 @@ class StandSettings:
 
     `apart`: services that each replica reaches by a proxy of its own. `targets_behind_proxies`: the targets have
     proxies too, one each for all. `variables` go to every gateway besides those that the stand needs. `unguarded`
-    is the guard that all gateways go without.
+    is the guard that all gateways go without. `files_max`: files that each gateway may open; 0: as many as we may.
+    `news_apart`: news of Postgres come by a proxy of their own. `saved`: the replicas that save what they need to
+    start alone. `vendor_keys`: how many credentials a vendor has; those not named have one. `memory_only`: the
+    replicas whose usage events wait in memory, although all others have a `spool`. `agents`: nodes that are
+    declared nowhere, and join by an agent of their own.
     """
 
     gateways: int = 3
@@ -49,6 +59,7 @@ class StandSettings:
     apart: frozenset[str] = frozenset()
     targets_behind_proxies: bool = True
     spool: bool = True
+    memory_only: frozenset[str] = frozenset()
     first_token_s: float = 0.02
     token_s: float = 0.01
     connect_timeout_s: float = 2.0
@@ -61,13 +72,24 @@ class StandSettings:
     key_window_s: int = 300
     redis_timeout_ms: int = 300
     attempts_max: int = 6
+    files_max: int = 0
+    news_apart: bool = False
+    saved: frozenset[str] = frozenset()
+    vendor_keys: Mapping[str, int] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
     unguarded: str = ""
+    agents: tuple[str, ...] = ()
 
     @property
     def gateway_names(self) -> tuple[str, ...]:
         """The names of the replicas."""
         return tuple(f"gw{number}" for number in range(1, self.gateways + 1))
+
+    def as_shipped(self) -> "StandSettings":
+        """Give the same with the times that the product has without being told."""
+        return replace(
+            self, key_window_s=300, drain_delay_s=5.0, shutdown_timeout_s=30.0, redis_timeout_ms=REDIS_TIMEOUT_MS
+        )
 
     def told(self) -> dict[str, Value]:
         """Give what judges are told, by name."""
@@ -85,4 +107,8 @@ class StandSettings:
         }
         told |= {f"slots:{node}": self.slots for node in self.nodes}
         told |= {f"engine:{node}": "vllm" for node in self.nodes}
-        return told | {f"keys:{cloud}": 1 for cloud in self.clouds}
+        return told | {f"keys:{cloud}": self.keys_of(cloud) for cloud in self.clouds}
+
+    def keys_of(self, cloud: str) -> int:
+        """Give how many credentials a vendor has handed out."""
+        return self.vendor_keys.get(cloud, 1)

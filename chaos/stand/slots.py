@@ -36,6 +36,14 @@ class Slots:
 
     async def in_use(self) -> dict[str, int]:
         """Count the leases that live, by node; empty where the store does not answer."""
+        return {node: len(leases) for node, leases in (await self._living()).items()}
+
+    async def held(self) -> frozenset[str] | None:
+        """Name the leases that live on all nodes; None where the store does not answer."""
+        living = await self._living()
+        return frozenset().union(*living.values()) if living else None
+
+    async def _living(self) -> dict[str, frozenset[str]]:
         try:
             async with self._redis.pipeline(transaction=True) as asked:
                 _ = asked.time()  # a pipeline keeps it
@@ -46,7 +54,7 @@ class Slots:
             return {}
         now_ms = seconds * 1000 + microseconds / 1000
         return {
-            node: sum(score > now_ms for _, score in members)
+            node: frozenset(lease.decode() for lease, score in members if score > now_ms)
             for node, members in zip(self._nodes, found, strict=True)
         }
 

@@ -3,6 +3,7 @@
 Each token is a word that nobody else says, so a loss or a mixture shows at the client. Not here: when.
 """
 
+import gzip
 import json
 
 from chaos.stand.asked import Asked
@@ -20,6 +21,8 @@ PAGE = b"<html><body>502 Bad Gateway</body></html>"
 
 ENDLESS_HEAD = b'data: {"choices":[{"index":0,"delta":{"content":"'
 ENDLESS_PIECE = b"a" * (256 << 10)
+
+VERSION = b'{"version":"0.11.0"}'
 
 METRICS = """\
 vllm:num_requests_running{{engine="0",model_name="{model}"}} {running}.0
@@ -81,9 +84,17 @@ def error(status: int) -> bytes:
     return compact({"error": fields})
 
 
-def models(name: str, window: int | None) -> bytes:
-    """List the one model there is."""
-    card = {"id": name, "object": "model", "created": CREATED, "owned_by": "chaos"}
+def packed(asked: Asked) -> bytes:
+    """Write a good answer in a coding that nobody has asked for."""
+    text = "".join(token_text(asked.exchange, nth) for nth in range(1, asked.tokens + 1))
+    return gzip.compress(token(asked, text) + closing(asked) if asked.streamed else whole(asked, text))
+
+
+def models(name: str, window: int | None, *, away: bool = False) -> bytes:
+    """List the one model there is; one that is not in memory says so."""
+    card: dict[str, object] = {"id": name, "object": "model", "created": CREATED, "owned_by": "chaos"}
+    if away:
+        card["status"] = {"value": "unloaded"}
     return compact({"object": "list", "data": [card if window is None else {**card, "max_model_len": window}]})
 
 

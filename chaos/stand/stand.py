@@ -19,6 +19,7 @@ import aiohttp
 from chaos.services.free_port import free_port
 from chaos.services.service import Address, Services
 from chaos.stand import settings as parts
+from chaos.stand.agents import Agent
 from chaos.stand.answering import Pace
 from chaos.stand.asked import CANARY
 from chaos.stand.catalogue import catalogue, vendor_key, write_catalogue
@@ -55,6 +56,8 @@ class Stand:
     slots: Slots
     keys: ClientKeys
     ledger_url: str
+    database_url: str
+    agents: dict[str, Agent]
     _looks: Looks
 
     def gateway(self, name: str) -> Gateway:
@@ -149,7 +152,7 @@ async def stand(
         answering = await opened.enter_async_context(targets(_manners(settings), journal))
         ways, ledger_port = Ways(settings.apart, settings.gateway_names), free_port()
         await _lead(ways, services, answering, ledger_port, proxies, settings)
-        ledger_url = services.postgres.url(names.ledger)
+        ledger_url, database_url = services.postgres.url(names.ledger), services.postgres.url(names.gateway)
         ledger = Ledger(ledger_port, folder, ledger_url)
         opened.push_async_callback(ledger.process.close)
         starting = Starting(settings, services, ways, names, folder, new_admin_key(), new_keyring())
@@ -161,11 +164,22 @@ async def stand(
         declared = catalogue(settings, ways.listens(_addresses(answering)))
         await declare(gateways[0], write_catalogue(folder / "gateway.yaml", declared))
         keys = await make_keys(gateways[0], settings.keys, journal)
-        for gateway in gateways:
-            await gateway.until_ready()
+        agents = await _joined(opened, settings, folder, gateways, answering)
         looks = Looks(gateways, answering, slots, lambda: _target_ports(ways, answering), journal)
         running = Stand(
-            settings, services, journal, gateways, ledger, answering, ways, slots, keys, ledger_url, looks
+            settings,
+            services,
+            journal,
+            gateways,
+            ledger,
+            answering,
+            ways,
+            slots,
+            keys,
+            ledger_url,
+            database_url,
+            agents,
+            looks,
         )
         async with _running(looks):
             yield running
@@ -216,6 +230,25 @@ def _target_ports(ways: Ways, answering: Targets) -> frozenset[int]:
     return frozenset(at.port for at in ways.listens(_addresses(answering)).values())
 
 
+async def _joined(
+    opened: AsyncExitStack,
+    settings: StandSettings,
+    folder: Path,
+    gateways: tuple[Gateway, ...],
+    answering: Targets,
+) -> dict[str, Agent]:
+    """Let nodes join that have an agent, once all gateways are ready."""
+    made: dict[str, Agent] = {}
+    for gateway in gateways:
+        await gateway.until_ready()
+    for name in settings.agents:
+        agent = Agent(name, folder, gateways[0], f"http://{LOOPBACK}:{answering[name].port}", settings.slots)
+        opened.push_async_callback(agent.process.close)
+        await agent.join()
+        made[name] = agent
+    return made
+
+
 async def _lead(
     ways: Ways,
     services: Services,
@@ -229,6 +262,7 @@ async def _lead(
         parts.POSTGRES: services.postgres.address,
         parts.REDIS: services.redis.address,
         parts.LEDGER: Address(LOOPBACK, ledger_port),
+        **({parts.NEWS: services.postgres.address} if settings.news_apart else {}),
         **(_addresses(answering) if settings.targets_behind_proxies else {}),
     }
     for name, upstream in upstreams.items():
@@ -241,5 +275,6 @@ def _tell(journal: RunJournal, settings: StandSettings) -> None:
     for name, value in settings.told().items():
         journal.note("setting", WORLD, name=name, value=value)
     for cloud in settings.clouds:
-        journal.note("secret", WORLD, what="vendor_key", value=vendor_key(cloud))
+        for nth in range(settings.keys_of(cloud)):
+            journal.note("secret", WORLD, what="vendor_key", value=vendor_key(cloud, nth))
     journal.note("secret", WORLD, what="prompt", value=CANARY)

@@ -15,7 +15,7 @@ from chaos.stand import settings as parts
 from chaos.stand.databases import Databases
 from chaos.stand.gateway import Gateway, Place
 from chaos.stand.ledger import Ledger
-from chaos.stand.process import KTMS, ProcessFailed, environment, run, unguarded
+from chaos.stand.process import KTMS, ProcessFailed, environment, few_files, run, unguarded
 from chaos.stand.settings import StandSettings
 from chaos.stand.ways import Ways
 
@@ -37,6 +37,8 @@ class Starting:
         home = self.folder / name
         home.mkdir()
         command = unguarded(self.settings.unguarded) if self.settings.unguarded else (KTMS,)
+        if self.settings.files_max:
+            command = (*few_files(self.settings.files_max), *command)
         return Place(name, free_port(), free_port(), home, self._variables(name, home), self.owner, command)
 
     def _variables(self, name: str, home: Path) -> Mapping[str, str]:
@@ -55,8 +57,14 @@ class Starting:
             "KTMS_KEY_WINDOW_S": str(settings.key_window_s),
             "KTMS_REDIS_TIMEOUT_MS": str(settings.redis_timeout_ms),
         }
-        if settings.spool:
+        if settings.spool and name not in settings.memory_only:
             variables["KTMS_SPOOL_DIR"] = str(home / "spool")
+        if settings.news_apart:
+            variables["KTMS_DATABASE_DIRECT_URL"] = self.services.postgres.url(
+                self.names.gateway, through=self.ways.of(parts.NEWS, name).listens
+            )
+        if name in settings.saved:
+            variables["KTMS_SNAPSHOT_FILE"] = str(home / "snapshot")
         return {**variables, **settings.variables}
 
     async def migrate(self) -> None:

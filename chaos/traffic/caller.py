@@ -8,7 +8,6 @@ Not here: what is asked (`question.py`), when (`load.py`).
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from types import SimpleNamespace
 
 import aiohttp
@@ -63,46 +62,21 @@ class Caller:
         """Make one call, and give its outcome."""
         outcome, stale = await self._called(question, fresh=False)
         if stale:
-            again = replace(question, name=f"{question.name}s")
+            again = question.again(f"{question.name}s")
             outcome, _ = await self._called(again, fresh=True)
         return outcome
 
     async def _called(self, question: Question, *, fresh: bool) -> tuple[str, bool]:
         """Give the outcome, and whether it says only that a kept connection was closed meanwhile."""
         note = _Notes(self._journal, question.name)
-        note(
-            "call_sent",
-            gateway=question.gateway,
-            key=question.key,
-            model=question.model,
-            route="chat",
-            streamed=question.streamed,
-            placement=question.placement,
-            manner=question.manner,
-            once=bool(question.word),
-            word=question.word,
-            question=question.name,
-            odd=False,
-        )
+        note("call_sent", **asks(question))
         answer = Answer(lambda: note("call_visible"))
         used = SimpleNamespace(again=False)
         left = await self._asked(question, answer, note, used, fresh=fresh)
         outcome = "left" if left else answer.outcome
         stale = outcome == "refused" and used.again
-        note(
-            "call_ended",
-            outcome=outcome,
-            status=answer.status,
-            code=STALE if stale else answer.code,
-            message=answer.message,
-            text=answer.text,
-            events=answer.events,
-            request_id=answer.headers.get("X-Request-Id", ""),
-            attempts=answer.headers.get("X-KTMS-Attempts", ""),
-            retry_after=answer.headers.get("Retry-After", ""),
-            garbled=answer.garbled,
-            models="|".join(answer.models),
-        )
+        ended = gets(answer) | {"outcome": outcome}
+        note("call_ended", **(ended | {"code": STALE} if stale else ended))
         return outcome, stale
 
     async def _asked(
@@ -133,6 +107,40 @@ class Caller:
         except (aiohttp.ClientError, OSError):
             pass  # the answer is as far as it came: no head means refused
         return False
+
+
+def asks(question: Question) -> dict[str, Value]:
+    """Give the members of the fact that a call was sent, besides its name."""
+    return {
+        "gateway": question.gateway,
+        "key": question.key,
+        "model": question.model,
+        "route": "chat",
+        "streamed": question.streamed,
+        "placement": question.placement,
+        "manner": question.manner,
+        "once": bool(question.word),
+        "word": question.word,
+        "question": question.said_as,
+        "odd": False,
+    }
+
+
+def gets(answer: Answer) -> dict[str, Value]:
+    """Give the members of the fact that a call has ended, besides its name."""
+    return {
+        "outcome": answer.outcome,
+        "status": answer.status,
+        "code": answer.code,
+        "message": answer.message,
+        "text": answer.text,
+        "events": answer.events,
+        "request_id": answer.headers.get("X-Request-Id", ""),
+        "attempts": answer.headers.get("X-KTMS-Attempts", ""),
+        "retry_after": answer.headers.get("Retry-After", ""),
+        "garbled": answer.garbled,
+        "models": "|".join(answer.models),
+    }
 
 
 class _Notes:

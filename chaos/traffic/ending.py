@@ -7,6 +7,7 @@ import asyncio
 
 from chaos.stand.stand import Stand
 from chaos.traffic.caller import Caller
+from chaos.traffic.lost import note_lost
 from chaos.traffic.question import Question
 from chaos.traffic.usage_rows import Booked, note_usage, read_booked
 from sim.journal.journal import Journal
@@ -33,6 +34,7 @@ async def bring_to_an_end(running: Stand, caller: Caller, *, converges_s: float 
             calls.create_task(caller.make(Question(f"{LAST}-{gateway.name}", gateway.name, key, streamed=False)))
     await caller.let_go()
     await running.at_rest()
+    await note_lost(running)
     running.phase("over")
     await running.end()
     booked = await read_booked(running.ledger_url)

@@ -6,8 +6,8 @@ All that is drawn comes from a seed: the same seed asks the same questions at th
 
 import asyncio
 import itertools
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from random import Random  # noqa: TID251  # seeded; the suite stands outside of the product's entropy port
 
 from chaos.stand.client_keys import STRANGER
@@ -20,7 +20,12 @@ PLACEMENTS: Mapping[str | None, float] = {None: 0.5, "nodes_only": 0.15, "cloud_
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """How calls are drawn; shares of all calls. `keys` and `gateways` empty: all there are, in turn."""
+    """How calls are drawn; shares of all calls. `keys` and `gateways` empty: all there are, in turn.
+
+    `long` are streams of `long_tokens`. `balanced`: gateways are those that a balancer would choose from. `quiet`:
+    from when to when nodes are left alone, in seconds from the first call: all ask for the cloud then. `again`:
+    keys whose calls ask what was asked before, or one new question a second. `bounded`: with `max_tokens`.
+    """
 
     rate_per_s: float = 50.0
     streamed: float = 0.7
@@ -32,6 +37,12 @@ class Mix:
     placements: Mapping[str | None, float] = field(default_factory=lambda: PLACEMENTS)
     keys: tuple[str, ...] = ()
     gateways: tuple[str, ...] = ()
+    long: float = 0.0
+    long_tokens: int = 0
+    balanced: bool = False
+    quiet: tuple[float, float] = (0.0, 0.0)
+    again: frozenset[str] = frozenset()
+    bounded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +54,16 @@ class Due:
 
 
 class Load:
-    """The traffic of a run; it may run several times, and names never come twice."""
+    """The traffic of a run; it may run several times, and names never come twice.
 
-    def __init__(self, caller: Caller, mix: Mix, seed: int) -> None:
+    `in_turn` gives the gateways to choose from whenever a call is drawn.
+    """
+
+    def __init__(
+        self, caller: Caller, mix: Mix, seed: int, in_turn: Callable[[], tuple[str, ...]] | None = None
+    ) -> None:
         self._caller = caller
+        self._in_turn = in_turn or (lambda: mix.gateways or caller.gateways)
         self._mix = mix
         self._random = Random(seed)  # noqa: S311  # traffic, no secret
         self._numbers = itertools.count(1)
@@ -56,7 +73,13 @@ class Load:
         at_s = 0.0
         while True:
             at_s += self._random.expovariate(self._mix.rate_per_s)
-            yield Due(at_s, self._question())
+            question = self._question()
+            if question.key in self._mix.again:
+                question = self._asked_before(question, at_s)
+            since_s, until_s = self._mix.quiet
+            if since_s <= at_s < until_s:
+                question = replace(question, placement="cloud_only")
+            yield Due(at_s, question)
 
     async def run_for(self, seconds: float) -> int:
         """Let calls come for so long, wait until the last one has ended, and give their number."""
@@ -83,10 +106,11 @@ class Load:
 
     def _question(self) -> Question:
         mix, random, number = self._mix, self._random, next(self._numbers)
-        gateways, keys = mix.gateways or self._caller.gateways, mix.keys or self._caller.keys
-        streamed = random.random() < mix.streamed
+        gateways, keys = self._in_turn(), mix.keys or self._caller.keys
+        long = mix.long > 0 and random.random() < mix.long
+        streamed = long or random.random() < mix.streamed
         leaves = streamed and random.random() < mix.leavers
-        tokens = random.randint(mix.tokens_min, mix.tokens_max)
+        tokens = mix.long_tokens if long else random.randint(mix.tokens_min, mix.tokens_max)
         return Question(
             name=str(number),
             gateway=gateways[number % len(gateways)],
@@ -96,4 +120,21 @@ class Load:
             placement=random.choices(list(mix.placements), list(mix.placements.values()))[0],
             leaves_after=random.randint(1, tokens) if leaves else None,
             usage_asked=random.random() < mix.usage_asked,
+            bounded=mix.bounded,
         )
+
+    def _asked_before(self, question: Question, at_s: float) -> Question:
+        """Draw one of the questions that there are by now, and ask it under another name."""
+        nth = self._random.randint(0, int(at_s))
+        placements = list(self._mix.placements)
+        first = Question(
+            name=f"again-{nth}",
+            gateway=question.gateway,
+            key=question.key,
+            streamed=nth % 2 == 0,
+            tokens=self._mix.tokens_min + nth % (self._mix.tokens_max - self._mix.tokens_min + 1),
+            placement=placements[nth % len(placements)],
+            bounded=question.bounded,
+        )
+        said = replace(first, gateway=self._caller.gateways[0])
+        return replace(first, name=question.name, repeats=said)

@@ -5,6 +5,7 @@ What it was told is a fact. Not here: what it says (`sim/announcements.py`), wha
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sim.actors.answer import Answer
@@ -24,7 +25,7 @@ class Announcing:
     """What one agent says, and to whom; `epoch_ms` is what it says of its own start."""
 
     agent: AgentDraft
-    request: Request
+    request: Callable[[], Request]
     epoch_ms: int
     clients: Clients
     journal: Journal
@@ -44,7 +45,7 @@ async def _announce(work: Announcing) -> None:
     try:
         async with asyncio.timeout(PATIENCE_S):
             line, _ = await work.clients.open(place, fresh=True)
-            line.ask(work.request, answer)
+            line.ask(work.request(), answer)
             while not answer.ended:
                 answer.changed.clear()
                 await answer.changed.wait()

@@ -101,7 +101,7 @@ class BatchClient:
             self._note("batch_asked", gateway=gateway, status=answer.status, code=answer.code)
             if answer.status == 200 and answer.over:
                 batch = str(json.loads(answer.body)["id"])
-                self._note("batch_made", batch=batch)
+                self._note("batch_made", batch=batch, key=self._draft.key)
                 return batch
             await asyncio.sleep(AGAIN_S)
 

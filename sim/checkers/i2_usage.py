@@ -6,6 +6,7 @@ once more because its connection was dead belongs to the same attempt. Status an
 finished, who is `cancelled` had left. Attempts that never reached a target are `failed` or `cancelled`.
 Amounts fit: the vendor's own counts where it gave them, nothing for what never reached a client, else an estimate
 within what the target said. A stream that a sound target was still speaking is not given up.
+What a gateway counted as lost may be missing, as many as it counted and no other (FL2).
 """
 
 from collections import Counter
@@ -42,12 +43,42 @@ IDLE_JUDGED_S = 5.0
 def check(journal: Journal) -> Iterator[Violation]:
     """Find exchanges without a usage event, events without an exchange, doubled and implausible ones."""
     watch = watch_of(journal)
+    lost = _lost(watch, journal)
     yield from _ids_are_unique(journal)
-    yield from _events_are_attempts(watch)
+    yield from _events_are_attempts(watch, lost)
     for call in watch.calls.values():
-        if call.request_id:
+        if call.request_id and call.request_id not in lost:
             yield from _call_is_settled(watch, call)
-    yield from _counts_agree(watch)
+    yield from _counts_agree(watch, lost)
+    yield from _no_more_is_counted(watch, journal)
+
+
+def _missing(watch: Watch, host: str) -> Iterator[tuple[str, int]]:
+    """Give a gateway's requests of which nothing was booked, the oldest first, and how many events each has."""
+    for request_id, records in watch.records.items():
+        count = len(watch.dialled(records[0]))
+        if records[0].host == host and count and not watch.usages.get(request_id):
+            yield request_id, count
+
+
+def _lost(watch: Watch, journal: Journal) -> frozenset[str]:
+    """Give the requests whose events may be those that their gateway counted as lost."""
+    found = set()
+    for fact in journal.of("usage_lost"):
+        left = fact.number("amount")
+        for request_id, count in _missing(watch, fact.host):
+            left -= count
+            if left >= 0:
+                found.add(request_id)
+    return frozenset(found)
+
+
+def _no_more_is_counted(watch: Watch, journal: Journal) -> Iterator[Violation]:
+    for fact in journal.of("usage_lost"):
+        missing = sum(count for _, count in _missing(watch, fact.host))
+        if fact.number("amount") > missing and not watch.host(fact.host).crashed(0, watch.ends_at):
+            what = f"{fact.host} counted {fact.number('amount'):.0f} usage events as lost, {missing} are missing"
+            yield Violation(CODE, fact.at, what)
 
 
 def _ids_are_unique(journal: Journal) -> Iterator[Violation]:
@@ -62,13 +93,13 @@ def _ids_are_unique(journal: Journal) -> Iterator[Violation]:
         seen[name] = fact
 
 
-def _events_are_attempts(watch: Watch) -> Iterator[Violation]:
+def _events_are_attempts(watch: Watch, lost: frozenset[str]) -> Iterator[Violation]:
     """Hold the events of each request against the story that its record tells."""
     for request_id, records in watch.records.items():
         record = records[0]
         story = [attempt.name for attempt in watch.dialled(record)]
         booked = [fact.text("target") for fact in watch.usages.get(request_id, ())]
-        if story != booked:
+        if story != booked and request_id not in lost:
             what = f"{record.host} recorded {request_id} with attempts at {story}, but settled {booked}"
             yield Violation(CODE, record.at, what)
     for request_id, usages in watch.usages.items():
@@ -198,7 +229,7 @@ def _client_or_gateway_left(watch: Watch, call: Call) -> bool:
     return watch.host(call.gateway).disturbed(call.sent_at, min(call.over_at, watch.ends_at))
 
 
-def _counts_agree(watch: Watch) -> Iterator[Violation]:
+def _counts_agree(watch: Watch, lost: frozenset[str]) -> Iterator[Violation]:
     """Count per gateway and target, for calls whose clients left before the gateway told them an id."""
     if not watch.over:
         return
@@ -217,7 +248,8 @@ def _counts_agree(watch: Watch) -> Iterator[Violation]:
     excused = Counter(
         (one.gateway, one.target)
         for one in watch.exchanges
-        if not one.call.startswith(LINE) and _may_be_unsettled(watch, one)
+        if not one.call.startswith(LINE)
+        and (_may_be_unsettled(watch, one) or watch.call(one.call).request_id in lost)
     )
     for between, count in asked.items():
         if settled[between] < count - excused[between]:

@@ -5,7 +5,7 @@ that stops reading is dropped: its answer backs up, and `client_stall_s` later i
 fits into the buffers is closed as an idle connection first.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -53,14 +53,14 @@ def check(journal: Journal) -> Iterator[Violation]:
     """Find gateways that hold more than their calls explain."""
     watch = watch_of(journal)
     samples = [*journal.of("sample", "quiet")]
-    calls = _calls_by_gateway(watch)
+    connected = _connected(watch)
     settled: dict[str, list[float]] = defaultdict(list)
     for fact in journal.of("usage"):
         settled[fact.host].append(fact.at)
     nodes = sum(fact.text("name").startswith("slots:") for fact in journal.of("setting"))
     lines = LINES_AT_ONCE if any(journal.of("line_claimed")) else 0
     for sample in samples:
-        called = lines + _open_calls(watch, calls[sample.host], sample.at)
+        called = lines + connected[sample.host].at(sample.at)
         frozen = watch.host(sample.host).stood_still_s(sample.at - 1.0, sample.at) > 0
         yield from _bounded(sample, called, settled[sample.host], nodes, unheard=lines + (called if frozen else 0))
     for call in watch.calls.values():
@@ -68,23 +68,32 @@ def check(journal: Journal) -> Iterator[Violation]:
             yield from _stalled_is_cut(watch, call)
 
 
-def _calls_by_gateway(watch: Watch) -> dict[str, list[Call]]:
-    calls: dict[str, list[Call]] = defaultdict(list)
-    for call in watch.calls.values():
-        calls[call.gateway].append(call)
-    return calls
+class _Connected:
+    """When the calls of one gateway may have had a connection, be it only one that was being closed."""
+
+    def __init__(self) -> None:
+        self._begins: list[float] = []
+        self._ends: list[float] = []
+
+    def add(self, since: float, until: float) -> None:
+        """Add one call."""
+        insort(self._begins, since)
+        insort(self._ends, until)
+
+    def at(self, moment: float) -> int:
+        """Count those of a moment: begun, and not over before it."""
+        return bisect_right(self._begins, moment) - bisect_left(self._ends, moment)
 
 
-def _open_calls(watch: Watch, calls: list[Call], at: float) -> int:
-    """Count the calls that may have a connection at this moment, be it only one that is being closed."""
+def _connected(watch: Watch) -> dict[str, _Connected]:
     total_s = watch.number("call_total_s", 660.0)
     slowest_s = CLIENT_GONE_S + 2 * watch.number("client_stall_s", STALL_S)
-    count = 0
-    for call in calls:
+    found: dict[str, _Connected] = defaultdict(_Connected)
+    for call in watch.calls.values():
         gone = call.left is not None and call.left.members["how"] == "vanish"
         until = call.sent_at + total_s + GRACE_S if gone else call.over_at
-        count += call.sent_at <= at <= until + slowest_s
-    return count
+        found[call.gateway].add(call.sent_at, until + slowest_s)
+    return found
 
 
 def _bounded(sample: Fact, calls: int, settled: list[float], nodes: int, *, unheard: int) -> Iterator[Violation]:

@@ -4,6 +4,7 @@ Rules: only a generated token brings a node back (healthy again), whoever of the
 before it turned bad some answer of that node must have held something. A list of models proves nothing.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -31,6 +32,9 @@ def check_node_health(watch: Watch, journal: Journal) -> Iterator[Violation]:
             bad_since = {of: at for of, at in bad_since.items() if of[0] != fact.host}
         elif fact.members["name"] == "node_health":
             of = (fact.host, fact.text("label"))
+            if math.isnan(fact.number("value")):
+                bad_since.pop(of, None)  # another machine from here on, or none
+                continue
             if fact.number("value") != HEALTHY:
                 bad_since.setdefault(of, fact.at)
                 continue

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from sim.checkers.held import STORE_FAULTS
 from sim.journal.fact import Fact
 from sim.journal.journal import Journal
-from sim.journal.spans import any_overlaps
+from sim.journal.spans import Span, any_overlaps, joined
 from sim.journal.watch import Watch
 
 HEARD_S = 0.3
@@ -27,7 +27,7 @@ BACK_S = 7.0
 """A beat after a loss, and the second in which it is repeated: what is under way is counted again by then."""
 
 FROZEN_S = 8.0
-"""Who stood still for longer may have missed its beats."""
+"""Who stood still for longer may have missed its beats; so may everybody, where the store was away for longer."""
 
 UNCLEAR_S = 40.0
 """After a fault of the store all that was asked of it has had its effect, or been given back, by then."""
@@ -90,6 +90,11 @@ class Reserved:
         self.ttl_s = watch.number("reservation_ttl_s", math.inf)
         self._begins_at = watch.number("begins_at_unix_s", 0.0)
         self._faults = [span for kind in STORE_FAULTS for span in watch.fault_spans(kind)]
+        self._outages = [
+            Span(span.start + FROZEN_S, span.end)
+            for span in joined(self._faults, BACK_S)
+            if span.end - span.start > FROZEN_S
+        ]
         self._failovers = watch.fault_spans("redis_failover")
         self._emptied = [at for at, on in watch.faults.get("redis_empty", ()) if on]
         self._taken_over = [at for at, on in watch.faults.get("redis_failover", ()) if not on]
@@ -153,8 +158,9 @@ class Reserved:
         )
 
     def taken_for_dead(self, one: Reservation, at: float) -> bool:
-        """Whether its replica stood still for so long that the store may have given back what it had."""
-        return self._watch.host(one.host).stood_still_s(one.asked_at, at) > FROZEN_S
+        """Whether the store may have given back what its replica had: that stood still, or could not reach it."""
+        still = self._watch.host(one.host).stood_still_s(one.asked_at, at) > FROZEN_S
+        return still or any_overlaps(self._outages, one.asked_at, at)
 
     def _must(self, one: Reservation, at: float) -> float:
         if one.unheard or one.at >= at or one.dead_at <= at:
@@ -179,7 +185,7 @@ class Reserved:
         moments = [lost_at for lost_at in forgot if one.asked_at <= lost_at <= at]
         if self.taken_for_dead(one, at):
             frozen = self._watch.host(one.host).frozen
-            moments += [span.end for span in frozen if span.overlaps(one.asked_at, at)]
+            moments += [span.end for span in (*frozen, *self._outages) if span.overlaps(one.asked_at, at)]
         return max(moments, default=-math.inf)
 
     def _is_charged(self, one: Reservation, at: float) -> bool:

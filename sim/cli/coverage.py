@@ -1,21 +1,22 @@
-"""`ktms-sim coverage`: what is proven, by running every scenario there is."""
+"""`ktms-sim coverage`: what is proven, by running every scenario there is and reading what chaos has found."""
 
 import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from pathlib import Path
 
 import click
 
+from sim.cli.chaos_file import chaos_runs
+from sim.cli.coverage_table import coverage_as_json, failed, put_coverage
 from sim.cli.example import example
 from sim.cli.pace import Pace
-from sim.cli.screen import put, put_json, put_table, say
-from sim.cli.swarm_summary import marks_never
-from sim.cli.verdict import BROKEN, OK, VIOLATED, put_complaints
-from sim.commit import commit_here
+from sim.cli.screen import put_json, say
+from sim.cli.verdict import BROKEN, OK, VIOLATED
 from sim.interpreter import Interpreter, Order
 from sim.outcome import Outcome
-from sim.outcome_row import Told, row_of
-from sim.registry.coverage import Cell, Ran, Row, State, UnknownId, gaps, table
+from sim.outcome_row import Told
+from sim.registry.coverage import Ran, UnknownId, gaps, table
 from sim.scenarios.catalogue import SCENARIOS
 from sim.swarm import Bounds, Tally, swarm
 
@@ -28,8 +29,16 @@ EXPLORER_SEEDS = 60
 JOBS_MAX = 256
 """More processes than any machine of ours has cores."""
 
+DAY_S = 24 * 3600.0
+"""S40 asks for a day in which everything is drawn; worlds of explorers add up to one."""
 
-@click.command(epilog=example("ktms-sim coverage", "ktms-sim coverage --seeds 10 --json"))
+EVERYTHING = "S40"
+
+EXPLORERS = tuple(name for name, scenario in SCENARIOS.items() if not scenario.proves)
+"""The scenarios in which all is drawn: only the checkers judge them."""
+
+
+@click.command(epilog=example("ktms-sim coverage", "ktms-sim coverage --chaos chaos.json --json"))
 @click.option("--seeds", type=click.IntRange(1), default=SEEDS, show_default=True, help="Seeds of each scenario.")
 @click.option(
     "--explorer-seeds",
@@ -39,14 +48,31 @@ JOBS_MAX = 256
     help="Seeds of each kind of random world.",
 )
 @click.option("--jobs", type=click.IntRange(1, JOBS_MAX), default=2, show_default=True, help="How many processes.")
+@click.option(
+    "--chaos",
+    "chaos_files",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="File that `python -m chaos run --json` wrote; may be given again.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 @click.pass_context
-def coverage(ctx: click.Context, *, seeds: int, explorer_seeds: int, jobs: int, as_json: bool) -> None:
+def coverage(
+    ctx: click.Context,
+    *,
+    seeds: int,
+    explorer_seeds: int,
+    jobs: int,
+    chaos_files: tuple[Path, ...],
+    as_json: bool,
+) -> None:
     """Run every scenario and print which id of the failure matrix is proven by which.
 
-    An id is proven by a run that passed, met its fault and showed its behaviour. Exit code 1: a cell is empty that
-    is due now, or a run failed. Marks that were never hit are named.
+    An id is proven by a run that passed, met its fault and showed its behaviour. Chaos tests are not run here:
+    their column is filled from files, and is "not read" without one. Exit code 1: a cell is empty that is due now,
+    or a run failed, of chaos too. Marks that were never hit are named.
     """
+    tests = chaos_runs(chaos_files) if chaos_files else None
     orders = [
         Order(name, seed)
         for name, scenario in SCENARIOS.items()
@@ -55,15 +81,15 @@ def coverage(ctx: click.Context, *, seeds: int, explorer_seeds: int, jobs: int, 
     tally = Tally()
     outcomes = asyncio.run(_run(orders, tally, jobs))
     try:
-        rows = table([Ran(each.scenario, each.ok, each.active, each.seen) for each in outcomes])
+        rows = table([*map(_ran, outcomes), *everything(outcomes)], tests)
     except UnknownId as error:
         say(f"the table cannot be made: {error}", "red")
         ctx.exit(BROKEN)
     if as_json:
-        put_json(_row(rows, tally))
+        put_json(coverage_as_json(rows, tally, tests or ()))
     else:
-        _put(rows, tally)
-    ctx.exit(VIOLATED if tally.failures or gaps(rows) else OK)
+        put_coverage(rows, tally, tests or ())
+    ctx.exit(VIOLATED if tally.failures or gaps(rows) or failed(tests or ()) else OK)
 
 
 class _Keeping:
@@ -94,44 +120,14 @@ async def _run(orders: list[Order], tally: Tally, jobs: int) -> list[Outcome]:
     return sorted(outcomes, key=lambda outcome: place[outcome.scenario, outcome.seed])
 
 
-def _put(rows: Sequence[Row], tally: Tally) -> None:
-    put_table(
-        ("id", "what", "scenario", "chaos test"),
-        ((row.id, row.title, _cell(row.scenario), _cell(row.chaos)) for row in rows),
-    )
-    proven = sum(row.scenario.state is State.GREEN for row in rows)
-    put(f"{proven} of {len(rows)} ids proven by a scenario, in {tally.worlds} worlds")
-    put(f"marks never hit: {', '.join(marks_never(tally)) or 'none'}")
-    for gap in gaps(rows):
-        put(f"gap: {gap}", "red")
-    commit = commit_here()
-    for failures in tally.by_code().values():
-        for outcome in failures:
-            put_complaints(outcome)
-            put(outcome.line(commit))
+def _ran(outcome: Outcome) -> Ran:
+    return Ran(outcome.scenario, outcome.ok, outcome.active, outcome.seen)
 
 
-def _cell(cell: Cell) -> str:
-    if cell.state is State.GREEN:
-        return ", ".join(cell.by)
-    return f"later: {cell.due.value}" if cell.state is State.LATER else cell.state.value
-
-
-def _row(rows: Sequence[Row], tally: Tally) -> dict[str, object]:
-    commit = commit_here()
-    return {
-        "commit": commit,
-        "rows": [
-            {"id": row.id, "title": row.title, "scenario": _plain(row.scenario), "chaos": _plain(row.chaos)}
-            for row in rows
-        ],
-        "gaps": gaps(rows),
-        "failures": [row_of(outcome, commit) for outcome in tally.failures],
-        "worlds": tally.worlds,
-        "marks": dict(tally.marks),
-        "marks_never": marks_never(tally),
-    }
-
-
-def _plain(cell: Cell) -> dict[str, object]:
-    return {"state": cell.state.value, "due": cell.due.value, "by": list(cell.by)}
+def everything(outcomes: Sequence[Outcome]) -> list[Ran]:
+    """Take all worlds of explorers together: they have shown S40 when they lasted a day and none complained."""
+    drawn = [outcome for outcome in outcomes if outcome.scenario in EXPLORERS]
+    if sum(outcome.simulated_s for outcome in drawn) < DAY_S:
+        return []
+    passed = all(outcome.ok for outcome in drawn)
+    return [Ran(name, passed, (EVERYTHING,), (EVERYTHING,)) for name in EXPLORERS]

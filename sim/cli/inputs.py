@@ -13,7 +13,7 @@ from sim.commit import commit_here, same_commit
 from sim.edit import Edit, read_edit
 from sim.faults.plan import PlanInvalid
 from sim.replay_line import LineInvalid, ReplayLine, read_line
-from sim.scenarios.catalogue import SCENARIOS
+from sim.scenarios.catalogue import ALL_SCENARIOS
 from sim.scenarios.scenario import Scenario
 from sim.seed import SeedInvalid, read_seed
 
@@ -36,7 +36,7 @@ def scenario_called(name: str) -> Scenario:
     Raises:
         BadInput: there is none of this id.
     """
-    ids = {each.casefold(): each for each in SCENARIOS}
+    ids = {each.casefold(): each for each in ALL_SCENARIOS}
     found = ids.get(name.casefold())
     if found is None:
         begun = [each for each in ids if name and each.startswith(name.casefold())]
@@ -45,7 +45,7 @@ def scenario_called(name: str) -> Scenario:
         raise BadInput(
             f"there is no scenario {name!r}: {hint} (a new file is named in sim/scenarios/catalogue.py)"
         )
-    return SCENARIOS[found]
+    return ALL_SCENARIOS[found]
 
 
 def line_given(words: tuple[str, ...], *, anyway: bool) -> tuple[ReplayLine, Scenario]:
@@ -110,7 +110,7 @@ class ScenarioType(click.ParamType[Scenario]):
         del ctx, param
         return [
             CompletionItem(name, help=scenario.title)
-            for name, scenario in SCENARIOS.items()
+            for name, scenario in ALL_SCENARIOS.items()
             if name.casefold().startswith(incomplete.casefold())
         ]
 

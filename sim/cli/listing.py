@@ -6,7 +6,7 @@ from sim.cli.example import example
 from sim.cli.screen import put_json, put_table
 from sim.faults.plan import KINDS
 from sim.planted.bugs import PLANTED
-from sim.scenarios.catalogue import SCENARIOS
+from sim.scenarios.catalogue import ALL_SCENARIOS
 
 Rows = list[dict[str, str]]
 
@@ -29,7 +29,7 @@ def listing(*, faults: bool, bugs: bool, as_json: bool) -> None:
 def _scenarios() -> Rows:
     return [
         {"scenario": name, "title": scenario.title, "proves": " ".join(scenario.proves) or "all invariants"}
-        for name, scenario in SCENARIOS.items()
+        for name, scenario in ALL_SCENARIOS.items()
     ]
 
 
@@ -53,6 +53,7 @@ def _bugs() -> Rows:
 
 MEANINGS = {
     "refuse": "connections are refused",
+    "moved": "it has another address from then on; nobody is at the old one",
     "reset": "every open connection is reset",
     "black_hole": "bytes are held, and delivered when it ends",
     "partition": "one replica and one target do not reach each other",
@@ -101,6 +102,7 @@ MEANINGS = {
     "ledger_away": "the accounting service refuses",
     "ledger_hung": "the accounting service takes what is sent and answers nothing",
     "ledger_slow": "the accounting service takes its time",
+    "ledger_refusing": "the accounting service wants nothing of what it is sent",
     "ledger_repeating": "each batch comes to the ledger twice, late and mixed",
     "ledger_forgetful": "the ledger stores, and its answer is lost",
     "crash": "the process is killed; another one starts when it ends",
@@ -108,6 +110,7 @@ MEANINGS = {
     "sigterm_twice": "the process is told to leave, and told again",
     "wall_jump": "the wall clock jumps",
     "lag": "the process stands still",
+    "no_descriptors": "the process gets no new file descriptor; those that are open go on",
     "bad_catalogue": "an operator applies a catalogue that does not compile",
     "new_catalogue": "an operator applies a new catalogue",
     "nodes_off": "an operator switches off all nodes that were declared",

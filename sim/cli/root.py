@@ -11,6 +11,7 @@ from sim.cli.completion import completion
 from sim.cli.coverage import coverage
 from sim.cli.diverge import diverge
 from sim.cli.example import example
+from sim.cli.failures import failures
 from sim.cli.hunt import hunting
 from sim.cli.listing import listing
 from sim.cli.replay import replay
@@ -21,7 +22,7 @@ from sim.cli.swarm import swarm
 from sim.cli.verdict import INTERRUPTED
 from sim.cli.worlds import worlds
 
-COMMANDS = (run, swarm, replay, shrink, diverge, coverage, listing, hunting, bench, completion, worlds)
+COMMANDS = (run, swarm, replay, shrink, diverge, coverage, failures, listing, hunting, bench, completion, worlds)
 
 
 class InOrder(click.Group):

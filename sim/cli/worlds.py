@@ -18,7 +18,7 @@ from sim.commit import commit_here
 from sim.divergence import write_records
 from sim.interpreter import WORLD_WALL_MAX_S, Order, read_order
 from sim.outcome_row import Told, faults_met, write_told
-from sim.scenarios.catalogue import SCENARIOS
+from sim.scenarios.catalogue import ALL_SCENARIOS
 
 STDERR = 2
 """Its file descriptor: the object may have been replaced, and a hung world is told of without it."""
@@ -49,7 +49,7 @@ def serve(orders: Iterable[str], outcomes: IO[str], wall_max_s: float) -> None:
 
 
 def _carry_out(order: Order) -> Told:
-    done = one.run(SCENARIOS[order.scenario], order.seed, order.edit, keep_trace=bool(order.trace))
+    done = one.run(ALL_SCENARIOS[order.scenario], order.seed, order.edit, keep_trace=bool(order.trace))
     if order.trace:
         write_records(Path(order.trace), done.trace.records)
     if order.journal:

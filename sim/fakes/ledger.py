@@ -1,10 +1,10 @@
 """The far side of the Ledger port: one ledger for all replicas, each of which reaches it over a line that fails.
 
 What it keeps is decided by production's memory adapter, each event once by its id. Faults: away refuses; hung
-takes what is sent and answers nothing, and it takes effect when the fault ends; slow is late; repeating delivers
-each batch twice, the second time later, behind what came meanwhile (S22, S23); forgetful stores, and then the
-connection breaks before it has answered (FL5). Every batch that is stored is a fact: the ids that came, and how
-many of them were new.
+takes what is sent and answers nothing, and it takes effect when the fault ends; slow is late; refusing looks and
+wants nothing; repeating delivers each batch twice, the second time later, behind what came meanwhile (S22, S23);
+forgetful stores, and then the connection breaks before it has answered (FL5). Every batch that is stored is a
+fact: the ids that came, and how many of them were new.
 """
 
 import asyncio
@@ -42,7 +42,10 @@ class SimLedger:
         self._journal = journal
         self._on: dict[str, list[float]] = {
             kind: []
-            for kind in ("ledger_away", "ledger_hung", "ledger_slow", "ledger_repeating", "ledger_forgetful")
+            for kind in (
+                *("ledger_away", "ledger_hung", "ledger_slow"),
+                *("ledger_refusing", "ledger_repeating", "ledger_forgetful"),
+            )
         }
         self._stuck: list[tuple[str, Sequence[UsageEvent]]] = []
         self._known: set[str] = set()
@@ -108,6 +111,9 @@ class LedgerLine:
         ledger = self._ledger
         self._journal.note("usage_sent", self._host, ids=" ".join(event.id for event in events))
         await self._reach(events)
+        if ledger.has("ledger_refusing"):
+            self._reply("send", "refused")
+            raise LedgerAway("refused")
         ledger.store(self._host, events)
         if ledger.has("ledger_forgetful"):
             self._reply("send", "the connection broke")

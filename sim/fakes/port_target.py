@@ -12,13 +12,11 @@ from dataclasses import dataclass, field
 
 from ktms.adapters.memory import upstream as memory
 from ktms.domain.routing.outcome import FailureKind
+from ktms.domain.snapshot import OriginKey
 from ktms.ports.upstream import UpstreamRequest
 from sim.fakes.steps import Cut, Head, How, Pause, Piece, Raw, Silence, Steps
 from sim.fakes.target import Target
 from sim.trace import Trace
-
-Origin = tuple[str, str, int]
-"""Scheme, host and port, as the catalogue has them."""
 
 _UNENCODED = ("", "identity")
 
@@ -58,6 +56,10 @@ class PortRoads:
         """Refuse connections; those that are open go on."""
         self.way(target).refused = on
 
+    def move(self, target: str) -> None:
+        """Cut every connection; here a machine is its name."""
+        self.reset(target)
+
     def reset(self, target: str) -> None:
         """Cut every connection."""
         for house in self._houses:
@@ -90,7 +92,7 @@ class PortRoads:
 class PortTargets:
     """One gateway's upstream port, with all targets behind it, each at its origin; elsewhere nobody listens."""
 
-    def __init__(self, gateway: str, targets: Mapping[Origin, Target], roads: PortRoads, trace: Trace) -> None:
+    def __init__(self, gateway: str, targets: Mapping[OriginKey, Target], roads: PortRoads, trace: Trace) -> None:
         self._trace = trace
         self._exchanges = itertools.count(1)
         self.upstream = memory.MemoryUpstream(self.script_for, keeps_ended=False)

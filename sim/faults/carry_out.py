@@ -33,6 +33,10 @@ class Roads(Protocol):
         """Refuse connections."""
         ...
 
+    def move(self, target: str) -> None:
+        """Give it another address."""
+        ...
+
     def reset(self, target: str) -> None:
         """Cut every connection."""
         ...
@@ -83,6 +87,10 @@ class Replica(Protocol):
 
     def freeze(self, seconds: float) -> None:
         """Let the process stand still."""
+        ...
+
+    def lack_files(self, *, on: bool) -> None:
+        """Let the process have no new descriptor."""
         ...
 
 
@@ -188,6 +196,8 @@ class Injector:
         match fault.kind:
             case "refuse":
                 roads.refuse(name, on=on)
+            case "moved":
+                roads.move(name)
             case "reset":
                 roads.reset(name)
             case "black_hole":
@@ -203,6 +213,9 @@ class Injector:
     def _to_gateway(self, fault: Fault, gateway: Replica, *, on: bool) -> None:
         if fault.kind == "redis_cut":
             self._things.roads.partition(fault.target, REDIS, on=on)
+            return
+        if fault.kind == "no_descriptors":
+            gateway.lack_files(on=on)
             return
         if not on:
             gateway.ensure_up()

@@ -36,6 +36,9 @@ class Kind:
 KINDS: dict[str, Kind] = {
     # The network between the gateways and one target.
     "refuse": Kind(On.TARGET, ("FV1",)),
+    "moved": Kind(
+        On.NODE, ("FN6",), instant=True, drawn=False
+    ),  # it has another address, the old one leads nowhere
     "reset": Kind(On.TARGET, ("FV1", "FV3"), instant=True),  # every open connection, by RST
     "black_hole": Kind(On.TARGET, ("FV2", "FV4")),  # bytes are held, delivered when it ends
     "partition": Kind(On.PAIR, ("FV2", "FV4")),  # as a black hole, between one replica and one target only
@@ -88,6 +91,7 @@ KINDS: dict[str, Kind] = {
     "ledger_away": Kind(On.LEDGER, ("FL1", "FL2", "FL4")),
     "ledger_hung": Kind(On.LEDGER, ("FL3",)),  # takes what is sent, which takes effect when it ends
     "ledger_slow": Kind(On.LEDGER, ("FL3",), "seconds per answer"),
+    "ledger_refusing": Kind(On.LEDGER, ("FL1",)),  # it wants none of them, for want of a right or of an upgrade
     "ledger_repeating": Kind(On.LEDGER, ("S22", "S23")),  # each batch comes twice, the second time later and mixed
     "ledger_forgetful": Kind(On.LEDGER, ("FL5",)),  # it stores, and the connection breaks before its answer
     # The gateways themselves.
@@ -96,6 +100,7 @@ KINDS: dict[str, Kind] = {
     "sigterm_twice": Kind(On.GATEWAY, ("FG2",), "seconds between the two"),
     "wall_jump": Kind(On.GATEWAY, ("FG5",), "seconds, forward or back", instant=True),
     "lag": Kind(On.GATEWAY, ("FG7",), "seconds the loop stands still", instant=True),
+    "no_descriptors": Kind(On.GATEWAY, ("FG8",)),  # its process gets no new one; those that are open go on
     # What people do.
     "bad_catalogue": Kind(On.OPERATOR, (), instant=True),
     "new_catalogue": Kind(On.OPERATOR, (), instant=True),

@@ -26,6 +26,17 @@ def any_overlaps(spans: Iterable[Span], since: float, until: float) -> bool:
     return any(span.overlaps(since, until) for span in spans)
 
 
+def joined(spans: Iterable[Span], gap_s: float) -> list[Span]:
+    """Take spans with no more than so much between them for one."""
+    found: list[Span] = []
+    for span in sorted(spans, key=lambda one: one.start):
+        if found and span.start <= found[-1].end + gap_s:
+            found[-1] = Span(found[-1].start, max(found[-1].end, span.end))
+        else:
+            found.append(span)
+    return found
+
+
 def switched(moments: Iterable[tuple[float, bool]]) -> list[Span]:
     """Turn switches, in order, into the spans in which at least one thing was on."""
     spans: list[Span] = []

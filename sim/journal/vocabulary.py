@@ -27,6 +27,7 @@ KINDS: dict[str, frozenset[str]] = {
         "sample": "tasks connections upstream_open buffered_bytes inflight",  # a gateway, now and then
         "quiet": "tasks connections upstream_open upstream_idle inflight leases ready",  # a gateway, at the end
         "left_over": "tasks connections",  # of a gateway that has stopped
+        "descriptor_lacked": "what",  # a process asked for one in vain: to accept, to connect, to resolve
         # Clients.
         "call_sent": "call gateway key model route streamed placement",
         "call_begun": "call status request_id",  # the response head has come
@@ -75,8 +76,10 @@ KINDS: dict[str, frozenset[str]] = {
         "usage_sent": "ids",
         "usage_kept": "sender ids fresh rows",  # one transaction; rows: how many there are then
         "usage_dropped": "ids",
+        "usage_lost": "amount",  # so many a gateway counted as dropped; of a real one nobody knows which
         "batch_asked": "name gateway status code",  # a client asked for a batch to be made
         "batch_made": "name batch",
+        "batch_examined": "batch claim",  # a replica begins to read its file
         "batch_cancelled": "name batch status code",
         "batch_over": "name batch state total completed failed done errors",  # as its client has it: custom ids
         "line_claimed": "batch line claim",

@@ -47,6 +47,9 @@ class Watch:
         self.phases: dict[str, float] = {}
         self.ends_at = facts[-1].at if facts else 0.0
         self._read(facts)
+        self._same: dict[str, list[Exchange]] = defaultdict(list)
+        for name, call in self.calls.items():
+            self._same[call.question].extend(self.asked_for.get(name, ()))
 
     @property
     def over(self) -> bool:
@@ -119,12 +122,7 @@ class Watch:
 
     def asked_the_same(self, call: Call) -> list[Exchange]:
         """Give the exchanges of all calls that asked the same question."""
-        return [
-            exchange
-            for name, other in self.calls.items()
-            if other.question == call.question
-            for exchange in self.asked_for.get(name, ())
-        ]
+        return self._same.get(call.question, [])
 
     def lost_with(self, exchange: Exchange) -> bool:
         """Whether the gateway may have died before it could settle an exchange."""
@@ -190,7 +188,7 @@ class Watch:
         self.faults[kind].append((fact.at, on))
         if kind in STORMS:
             self._storms[target].append((fact.at, on))
-        elif kind == "reset":
+        elif kind in ("reset", "moved"):  # an address that leads nowhere resets what is open
             self._resets[target].append(fact.at)
         if target and kind not in ("reset", "lag"):
             self._troubles[target].append((fact.at, on))

@@ -1,4 +1,7 @@
-"""Open ports: who listens where, as `loop.create_server` gives it back. Not here: connecting (`network.py`)."""
+"""Open ports that take by themselves: who listens where, as `loop.create_server` gives it back.
+
+Not here: connecting (`network.py`), ports whose owner takes connections (`accept_queue.py`).
+"""
 
 import asyncio
 import socket
@@ -6,6 +9,7 @@ from collections.abc import Callable
 from contextvars import Context
 
 from sim.hosts import HOST, name_of
+from sim.network.side import Side
 
 Factory = Callable[[], asyncio.BaseProtocol]
 
@@ -58,6 +62,15 @@ class Listener(asyncio.AbstractServer):
     def sockets(self) -> tuple[ListeningSocket, ...]:
         """Give what stands for its socket; nothing once it is closed."""
         return (ListeningSocket(self.address),) if self.is_open else ()
+
+    def arrived(self, side: Side) -> None:
+        """Hand a connection to a protocol of its own."""
+        try:
+            side.begin(self.factory())
+        except Exception as error:  # noqa: BLE001 - asyncio's contract: reported, and the connection ends
+            self._loop.call_exception_handler({"message": "Error on transport creation", "exception": error})
+            side.break_off()
+            side.peer.break_off()
 
     def get_loop(self) -> asyncio.AbstractEventLoop:
         """Give the loop."""

@@ -1,7 +1,8 @@
 """The network of a world: hosts, their names and ports, connections between them, and faults.
 
 Rules: who connects or listens is the host of the running context; a connection has two sides, each of which lives
-and dies with its own process; it takes one round trip to open; a fault acts from the moment it is set.
+and dies with its own process; it takes one round trip to open; a fault acts from the moment it is set. Descriptors
+are those of an incarnation: a process that is started anew has its own.
 Not here: TLS, kernels (backlogs, retransmission of data), datagrams.
 """
 
@@ -9,11 +10,13 @@ import asyncio
 import errno
 import itertools
 import socket
+from collections.abc import Callable
 from contextvars import copy_context
 from ipaddress import ip_address
 
 from sim.hosts import HOST, name_of
 from sim.loop import VirtualLoop
+from sim.network.accept_queue import AcceptQueue
 from sim.network.link import WINDOW_BYTES, Link
 from sim.network.listeners import Factory, Listener
 from sim.network.side import Side
@@ -31,6 +34,10 @@ PORTS = range(32768, 61000)
 """Where free ports are taken from."""
 
 
+MOVED_BY = 4096
+"""Far from the addresses that hosts begin with."""
+
+
 class Network:
     """All hosts of one world and what lies between them."""
 
@@ -44,9 +51,12 @@ class Network:
         self._addresses: dict[str, str] = {}
         self._names: dict[str, str] = {}
         self._links: dict[tuple[str, str], Link] = {}
-        self._listeners: dict[tuple[str, int], Listener] = {}
+        self._listeners: dict[tuple[str, int], Listener | AcceptQueue] = {}
         self._refusing: dict[str, None] = {}
         self._vanished: dict[str, None] = {}
+        self._exhausted: dict[str, None] = {}
+        self.lacked: Callable[[str, str], object] | None = None
+        """Told of each descriptor that a host asked for in vain, and what for."""
         self._sides: dict[tuple[int, bool], Side] = {}  # in the order they were made
         self._connections = itertools.count(1)
         self._ports = itertools.cycle(PORTS)
@@ -84,7 +94,10 @@ class Network:
 
         Raises:
             socket.gaierror: the name is not known.
+            OSError: no descriptor is free to ask for it.
         """
+        if host not in self._names:
+            self._take_file(HOST.get(), "resolve")
         if host in self._addresses:
             return [(self._addresses[host], port)]
         if host in LOOPBACK:
@@ -103,9 +116,10 @@ class Network:
         Raises:
             ConnectionRefusedError: nobody listens there, or the host refuses.
             TimeoutError: nothing came back within 130 s.
-            OSError: the name or the address is not known.
+            OSError: the name or the address is not known, or no descriptor is free.
         """
         here = self._here()
+        self._take_file(HOST.get(), "connect")
         address = self.resolve(host, port)[0][0]
         there = here if address in LOOPBACK else self._names.get(address)
         if there is None:
@@ -130,25 +144,30 @@ class Network:
         Raises:
             OSError: it is taken, or the address is not one of this host.
         """
-        here = self._here()
-        own = self._addresses[here]
-        if not (host is None or host in ANY or host in LOOPBACK or host in {here, own}):
-            raise OSError(errno.EADDRNOTAVAIL, f"cannot assign requested address {host!r} on {here}")
-        if port == 0:
-            port = next(port for port in self._ports if (here, port) not in self._listeners)
-        if (here, port) in self._listeners:
-            raise OSError(errno.EADDRINUSE, f"address already in use: port {port} of {here}")
-        is_local = host in LOOPBACK
+        address, is_local = self._free_address(host, port)
         listener = Listener(
-            factory,
-            copy_context(),
-            ("127.0.0.1" if is_local else own, port),
-            is_local=is_local,
-            loop=self._loop,
-            on_close=self._unlisten,
+            factory, copy_context(), address, is_local=is_local, loop=self._loop, on_close=self._unlisten
         )
         self._listeners[listener.key] = listener
         return listener
+
+    def listen_for_owner(self, host: str | None, port: int) -> AcceptQueue:
+        """Open a port of the running host whose owner takes connections itself; 0 asks for a free one.
+
+        Raises:
+            OSError: it is taken, or the address is not one of this host.
+        """
+        address, is_local = self._free_address(host, port)
+        queue = AcceptQueue(
+            copy_context(),
+            address,
+            is_local=is_local,
+            loop=self._loop,
+            on_close=self._unlisten,
+            take_file=self._take_file,
+        )
+        self._listeners[queue.key] = queue
+        return queue
 
     def close(self) -> None:
         """End with the world: nobody is told anything any more."""
@@ -160,6 +179,14 @@ class Network:
     def refuse(self, host: str, on: bool) -> None:
         """Let connects to this host fail with ConnectionRefusedError, after one round trip."""
         _switch(self._refusing, host, on)
+
+    def move(self, host: str) -> None:
+        """Give a host another address: its connections are cut, and nothing is at the old one any more."""
+        self.reset_all(host)
+        old = ip_address(self._addresses[host])
+        new = str(old + MOVED_BY)
+        del self._names[str(old)]
+        self._addresses[host], self._names[new] = new, host
 
     def black_hole(self, a: str, b: str, on: bool) -> None:
         """Hold all that is sent from one host to another; when it ends, it is sent in order.
@@ -176,6 +203,14 @@ class Network:
         """Black-hole both ways."""
         self.black_hole(a, b, on)
         self.black_hole(b, a, on)
+
+    def exhaust(self, incarnation: str) -> None:
+        """Let this process have no new descriptor: none to connect, to take a connection, to look a name up."""
+        self._exhausted[incarnation] = None
+
+    def relieve(self, host: str) -> None:
+        """Let every process of this host have descriptors again."""
+        self._exhausted = {each: None for each in self._exhausted if name_of(each) != host}
 
     def reset_all(self, host: str) -> None:
         """Reset every connection of this host, now, at both sides; what was under way is lost."""
@@ -218,8 +253,8 @@ class Network:
         return len(self._of(host))
 
     def accepted_of(self, host: str) -> int:
-        """Count the open connections that others made to this host."""
-        return sum(not side.is_caller for side in self._of(host))
+        """Count the open connections that others made to this host, and that it has taken."""
+        return sum(not side.is_caller and side.has_begun for side in self._of(host))
 
     def buffered_bytes_of(self, host: str) -> int:
         """Count the bytes that this host has written to open connections and that nobody has taken."""
@@ -237,12 +272,31 @@ class Network:
             raise ValueError(f"{here!r} is no host of the network: start the task with loop.start_on")
         return here
 
-    def _unlisten(self, listener: Listener) -> None:
+    def _free_address(self, host: str | None, port: int) -> tuple[tuple[str, int], bool]:
+        """Give where the running host can listen, and whether only the host itself can reach it there."""
+        here = self._here()
+        own = self._addresses[here]
+        if not (host is None or host in ANY or host in LOOPBACK or host in {here, own}):
+            raise OSError(errno.EADDRNOTAVAIL, f"cannot assign requested address {host!r} on {here}")
+        if port == 0:
+            port = next(port for port in self._ports if (here, port) not in self._listeners)
+        if (here, port) in self._listeners:
+            raise OSError(errno.EADDRINUSE, f"address already in use: port {port} of {here}")
+        is_local = host in LOOPBACK
+        return ("127.0.0.1" if is_local else own, port), is_local
+
+    def _take_file(self, incarnation: str, what: str) -> None:
+        if incarnation in self._exhausted:
+            if self.lacked is not None:
+                self.lacked(name_of(incarnation), what)
+            raise OSError(errno.EMFILE, "Too many open files")
+
+    def _unlisten(self, listener: Listener | AcceptQueue) -> None:
         if self._listeners.get(listener.key) is listener:
             del self._listeners[listener.key]
 
     def _open(
-        self, factory: Factory, listener: Listener, out: Link, back: Link, there: tuple[str, int]
+        self, factory: Factory, listener: Listener | AcceptQueue, out: Link, back: Link, there: tuple[str, int]
     ) -> tuple[asyncio.Transport, asyncio.BaseProtocol]:
         number = next(self._connections)
         context = copy_context()
@@ -259,15 +313,11 @@ class Network:
         caller.begin(protocol)
         return caller, protocol
 
-    def _accept(self, listener: Listener, side: Side) -> None:
+    def _accept(self, listener: Listener | AcceptQueue, side: Side) -> None:
         if not listener.is_open or side.lost:
             self.reset(side)
             return
-        try:
-            side.begin(listener.factory())
-        except Exception as error:  # noqa: BLE001 - asyncio's contract: reported, and the connection ends
-            self._loop.call_exception_handler({"message": "Error on transport creation", "exception": error})
-            self.reset(side)
+        listener.arrived(side)
 
 
 def _switch(those: dict[str, None], host: str, on: bool) -> None:

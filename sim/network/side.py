@@ -183,10 +183,17 @@ class Side(asyncio.Transport):
         """Bytes written and not yet taken by the peer's protocol."""
         return self._unsent_bytes + self.in_flight_bytes
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether somebody has taken it."""
+        return self._protocol is not None
+
     def begin(self, protocol: asyncio.BaseProtocol) -> None:
-        """Introduce the two."""
+        """Introduce the two; what came before waits until the loop's next round."""
         self.set_protocol(protocol)
         protocol.connection_made(self)
+        if self._unread and self._reading:
+            self._loop.call_soon(self._read_on, context=self.context)
 
     def wait_for(self, at: float) -> None:
         """Let nothing arrive at the peer before this instant."""
@@ -317,7 +324,7 @@ class Side(asyncio.Transport):
             if isinstance(parcel, bytes):
                 self._broken = True  # one reset says it all
                 self.refuse()
-        elif self._unread or not self._reading or self._closing:
+        elif self._unread or not self._reading or self._closing or self._protocol is None:
             self._unread.append(parcel)
         else:
             self._take(parcel)

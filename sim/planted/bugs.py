@@ -1,7 +1,8 @@
 """The planted bugs: each alters one decision or one await, as a tired engineer would.
 
 None of them is known to any checker: they are found by what they break. Sources: mistakes that gateways were
-reported for, and those that the rules of the engine exist to prevent.
+reported for, and those that the rules of the engine exist to prevent. Not here: those of what lies beside calls
+(`beside.py`).
 """
 
 from ktms.adapters.memory.quota_store import MemoryQuotaStore
@@ -28,6 +29,7 @@ from ktms.engine.switchboard import Switchboard
 from ktms.engine.targets import Targets
 from ktms.engine.waiting import Queues
 from ktms.engine.walk import Walk
+from sim.planted.beside import BESIDE
 from sim.planted.bug import Bug
 
 PORTS = "explore-ports"
@@ -333,4 +335,5 @@ PLANTED = (
         "yield limit, _ms(over_us // 2)",
         PORTS,
     ),
+    *BESIDE,
 )

@@ -4,7 +4,7 @@ Pure. A scenario proves an id only in a passing run that met the fault and showe
 so in its name proves nothing.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -19,6 +19,7 @@ class State(Enum):
     GREEN = "proven"
     LATER = "due later"
     NOT_NEEDED = "not needed"
+    UNREAD = "not read"
     GAP = "GAP"
 
 
@@ -65,13 +66,20 @@ class UnknownId(ValueError):
     """A run or a test speaks of an id that is in no table."""
 
 
-def table(runs: Sequence[Ran], tests: Sequence[ChaosRan] = (), due: Collection[Due] = (Due.NOW,)) -> list[Row]:
+DUE: frozenset[Due] = frozenset({Due.NOW, Due.CHAOS})
+"""The parts whose proofs are due by now: a part joins when it is built."""
+
+
+def table(runs: Sequence[Ran], tests: Sequence[ChaosRan] | None = None, due: Collection[Due] = DUE) -> list[Row]:
     """Make the table of all ids, in their order; `due` are the parts whose proofs are due by now.
+
+    Without `tests` nobody has looked at the chaos tests: their cells say so and are no gaps.
 
     Raises:
         UnknownId: a run or test speaks of an id that is in no table.
     """
-    _check_ids(runs, tests)
+    check_ids(tests or ())
+    check_ids(runs)
     rows = [_failure_row(failure, runs, tests, due) for failure in FAILURES.values()]
     return rows + [_script_row(script, runs, due) for script in SCRIPTS.values()]
 
@@ -86,22 +94,33 @@ def gaps(rows: Sequence[Row]) -> list[str]:
     return found
 
 
-def _check_ids(runs: Sequence[Ran], tests: Sequence[ChaosRan]) -> None:
+def check_ids(proofs: Iterable[Ran | ChaosRan]) -> None:
+    """Make sure that a table has all that these speak of.
+
+    Raises:
+        UnknownId: it has not.
+    """
     known = FAILURES.keys() | SCRIPTS.keys()
-    spoken = [(run.scenario, {*run.active, *run.seen}) for run in runs]
-    spoken += [(test.name, {*test.active, *test.seen}) for test in tests]
-    for who, ids in spoken:
-        if ids - known:
-            raise UnknownId(f"{who} speaks of {', '.join(sorted(ids - known))}, which no table has")
+    for one in proofs:
+        unknown = {*one.active, *one.seen} - known
+        if unknown:
+            who = one.scenario if isinstance(one, Ran) else one.name
+            raise UnknownId(f"{who} speaks of {', '.join(sorted(unknown))}, which no table has")
 
 
-def _failure_row(failure: Failure, runs: Sequence[Ran], tests: Sequence[ChaosRan], due: Collection[Due]) -> Row:
+def _failure_row(
+    failure: Failure, runs: Sequence[Ran], tests: Sequence[ChaosRan] | None, due: Collection[Due]
+) -> Row:
     scenario = _cell(dict.fromkeys(_scenarios(failure.id, runs)), failure.scenario_due, due)
-    if failure.needs_chaos:
-        chaos = _cell(dict.fromkeys(_chaos_tests(failure.id, tests)), failure.chaos_due, due)
-    else:
-        chaos = Cell(State.NOT_NEEDED, failure.chaos_due)
-    return Row(failure.id, failure.fault, scenario, chaos)
+    return Row(failure.id, failure.fault, scenario, _chaos_cell(failure, tests, due))
+
+
+def _chaos_cell(failure: Failure, tests: Sequence[ChaosRan] | None, due: Collection[Due]) -> Cell:
+    if not failure.needs_chaos:
+        return Cell(State.NOT_NEEDED, failure.chaos_due)
+    if tests is None and failure.chaos_due in due:
+        return Cell(State.UNREAD, failure.chaos_due)
+    return _cell(dict.fromkeys(_chaos_tests(failure.id, tests or ())), failure.chaos_due, due)
 
 
 def _script_row(script: Script, runs: Sequence[Ran], due: Collection[Due]) -> Row:
@@ -120,4 +139,6 @@ def _chaos_tests(name: str, tests: Sequence[ChaosRan]) -> Iterator[str]:
 def _cell(by: Collection[str], when: Due, due: Collection[Due]) -> Cell:
     if by:
         return Cell(State.GREEN, when, tuple(by))
+    if when is Due.NEVER:
+        return Cell(State.NOT_NEEDED, when)
     return Cell(State.GAP if when in due else State.LATER, when)

@@ -3,6 +3,7 @@
 from sim.scenarios.again.all_of_them import AGAIN_SCENARIOS
 from sim.scenarios.batches.all_of_them import BATCH_SCENARIOS
 from sim.scenarios.books.all_of_them import BOOK_SCENARIOS
+from sim.scenarios.everything import EVERYTHING, NIGHTLY
 from sim.scenarios.explore import EXPLORERS
 from sim.scenarios.fleet.leases.all_of_them import LEASE_SCENARIOS
 from sim.scenarios.fleet.nodes.all_of_them import NODE_SCENARIOS
@@ -29,5 +30,10 @@ SCENARIOS: dict[str, Scenario] = {
         *NODE_SCENARIOS,
         *REDIS_SCENARIOS,
         *OVERLOAD_SCENARIOS,
+        *EVERYTHING,
     )
 }
+"""What the matrix plays."""
+
+ALL_SCENARIOS = SCENARIOS | {scenario.id: scenario for scenario in NIGHTLY}
+"""Those too that last so long that they are played by night, or by hand."""

@@ -34,7 +34,8 @@ STORM_S = 60.0
 FLEET_S = 90.0
 """Long enough for leases to be renewed and to end, for nodes to be loaded, and to be found down and well again."""
 
-NODE_KINDS = (*(name for name, kind in KINDS.items() if kind.on is On.NODE), "other_model", "refuse", "silent")
+_OF_NODES = (name for name, kind in KINDS.items() if kind.on is On.NODE and kind.drawn)
+NODE_KINDS = (*_OF_NODES, "other_model", "refuse", "silent")
 FLEET_KINDS = (
     *(name for name, kind in KINDS.items() if kind.on is On.REDIS),
     *("status", "stall", "cut", "meaning_in_200", "crash", "sigterm", "lag", "new_catalogue"),
@@ -81,7 +82,7 @@ def draft_of(seed: Seed, level: Level) -> Draft:
 
 
 def _explored(seed: Seed, level: Level) -> Draft:
-    return _limited(draft_of(seed, level), seed)
+    return limited(draft_of(seed, level), seed)
 
 
 def storm_of(seed: Seed) -> Draft:
@@ -153,7 +154,7 @@ def _node(chance: Chance, name: str) -> NodeDraft:
     )
 
 
-def _limited(draft: Draft, seed: Seed) -> Draft:
+def limited(draft: Draft, seed: Seed) -> Draft:
     """Give some worlds limits, prices and clients that heed refusals; all else of them stays as it was drawn."""
     chance = seed.chance("limits")
     if chance.happens(0.5):
@@ -250,7 +251,7 @@ def fleet_of(seed: Seed, level: Level) -> Draft:
 
 
 def _machines(seed: Seed, level: Level) -> Draft:
-    return _limited(fleet_of(seed, level), seed)
+    return limited(fleet_of(seed, level), seed)
 
 
 def _longer(fault: Fault) -> Fault:

@@ -10,7 +10,7 @@ MACHINE = NodeDraft("node-0", engine=Engine.AGENT, joins=True)
 
 def test_an_announcement_says_where_its_machine_is_and_when_its_agent_started() -> None:
     agent = AgentDraft("node-0", "node-0", started_s=-1.0)
-    request = announcement_of(agent, MACHINE, "token")
+    request = announcement_of(agent, MACHINE, "token", MACHINE.name)
     said = json.loads(request.body)
     assert (request.method, said["url"], said["epoch"]) == ("PUT", "http://node-0:8000", epoch_ms_of(agent))
 

@@ -34,4 +34,15 @@ def test_the_printed_scenario_shows_nothing_without_its_fault() -> None:
 
 def test_every_command_of_the_page_exists() -> None:
     named = set(re.findall(r"python -m sim ([a-z]+)", PAGE.read_text(encoding="utf-8")))
-    assert named <= {"run", "swarm", "list", "replay", "shrink", "diverge", "coverage", "hunt", "bench"}
+    assert named <= {
+        "run",
+        "swarm",
+        "list",
+        "replay",
+        "shrink",
+        "diverge",
+        "coverage",
+        "hunt",
+        "bench",
+        "failures",
+    }

@@ -11,13 +11,13 @@ from sim.edit import Edit
 from sim.faults.plan import Fault
 from sim.interpreter import NO_HASH, Interpreter, Order, read_order, write_order
 from sim.run import run
-from sim.scenarios.catalogue import SCENARIOS
+from sim.scenarios.catalogue import ALL_SCENARIOS
 
 SCRIPT = """
 import os, sys
 from sim.cli import main
 from sim.draft import CallDraft, Draft, Level
-from sim.scenarios.catalogue import SCENARIOS
+from sim.scenarios.catalogue import ALL_SCENARIOS
 from sim.scenarios.scenario import Scenario, nothing_special
 
 def spins_for_ever(seed):
@@ -30,14 +30,14 @@ def dies(seed):
 
 def chatters(seed):
     print("this is no outcome")
-    return SCENARIOS["explore-ports"].draft(seed)
+    return ALL_SCENARIOS["explore-ports"].draft(seed)
 
 def depends_on_hashes(seed):
     calls = tuple(CallDraft(hash("a") % 1000 / 100) for _ in range(3))
     return Draft(Level.PORTS, calls=calls, runs_s=20.0)
 
 for draft in (spins_for_ever, dies, chatters, depends_on_hashes):
-    SCENARIOS[draft.__name__] = Scenario(draft.__name__, "", (), draft, nothing_special)
+    ALL_SCENARIOS[draft.__name__] = Scenario(draft.__name__, "", (), draft, nothing_special)
 sys.argv = ["ktms-sim", "worlds", *sys.argv[1:]]
 main()
 """
@@ -62,7 +62,7 @@ def test_another_process_comes_to_the_same_hash() -> None:
         async with Interpreter(1) as interpreter:
             return (await interpreter.run(Order("explore-ports", 3))).outcome.hash
 
-    assert asyncio.run(elsewhere()) == run(SCENARIOS["explore-ports"], 3).outcome.hash
+    assert asyncio.run(elsewhere()) == run(ALL_SCENARIOS["explore-ports"], 3).outcome.hash
 
 
 async def test_one_process_runs_many_worlds() -> None:

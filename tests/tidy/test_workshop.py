@@ -38,12 +38,20 @@ def test_a_target_that_is_not_there_yet_says_so_in_one_line(root: Path, target: 
 
 def test_ci_calls_the_targets_of_a_person(root: Path) -> None:
     lines = (root / ".ci/run").read_text().splitlines()
-    assert [line for line in lines if line.startswith("make")] == [
-        "make check",
-        "make test",
-        "make matrix",
-        'make swarm MINUTES=3 ARGS="--start $((16#$(git rev-parse HEAD | cut -c 1-12)))"',
+    assert [line for line in lines if line.startswith("part ")] == [
+        "part check make check",
+        "part toxiproxy .ci/install-toxiproxy",
+        "part test make test",
+        "part chaos experiments",
+        'part matrix make matrix ARGS="--chaos $rows"',
+        'part swarm make swarm MINUTES=3 ARGS="--start $((16#$(git rev-parse HEAD | cut -c 1-12)))"',
     ]
+
+
+def test_ci_passes_over_nothing_of_the_chaos_suite_and_gives_it_25_minutes(root: Path) -> None:
+    text = (root / ".ci/run").read_text()
+    assert text.index("export KTMS_CHAOS=required") < text.index("part check")
+    assert re.search(r'timeout .* 25m make chaos ARGS="--again --json \$rows"$', text, re.MULTILINE)
 
 
 def test_github_calls_what_ci_calls(root: Path) -> None:

@@ -25,8 +25,8 @@ T = TypeVar("T")
 OPERATION_TIMEOUT_S = 3.0
 """An operation's time in all, as in the real pool."""
 
-CONNECTIONS_MAX = 25
-"""Operations of one replica at once, as in the real pool; more of them wait for a place."""
+CONNECTIONS_MAX = 24
+"""Operations of one replica at once, as in the real pool; more of them wait for a place. A 25th hears news."""
 
 LATENCY_MIN_S, LATENCY_MAX_S = 0.0001, 0.0009
 """An answer of a sound database on the same network."""

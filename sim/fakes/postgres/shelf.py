@@ -140,7 +140,14 @@ class SimBatchUpkeep:
 
     async def examine(self) -> Examination | None:
         """Claim a batch to be examined."""
-        return await self._line.ask("examine_batch", self._stored.examine, _there, early=False)
+
+        async def examine() -> Examination | None:
+            found = await self._stored.examine()
+            if found is not None:
+                self._journal.note("batch_examined", self._line.host, batch=found.batch, claim=found.claim)
+            return found
+
+        return await self._line.ask("examine_batch", examine, _there, early=False)
 
     async def add_lines(self, examination: Examination, lines: Sequence[NewLine]) -> bool:
         """Store lines that were found."""

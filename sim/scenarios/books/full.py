@@ -38,8 +38,8 @@ from sim.seed import Chance, Seed
 
 LOCKED = "keys_locked"
 
-CONNECTIONS_MAX = 25
-"""Of one replica, as documented."""
+CONNECTIONS_MAX = 24
+"""Of one replica, as documented: 25, one of which hears news."""
 
 OTHERS = 60
 """Keys that nobody used before: more than there are connections, each look-up needs one of its own."""

@@ -27,9 +27,16 @@ def _gathers(seed: Seed) -> Draft:
     return world_of(chance, [_away(chance, 10.0, 60.0)], busy=chance.between(5, 15))
 
 
+def _refuses(seed: Seed) -> Draft:
+    """The ledger wants nothing, for longer than an operator takes to upgrade it."""
+    chance = seed.chance("draft")
+    fault = Fault("ledger_refusing", "", at(chance, 5.0, 9.0), at(chance, 70.0, 200.0))
+    return world_of(chance, [fault], busy=chance.between(10, 30))
+
+
 def _seen_gathering(journal: Journal) -> Iterator[str]:
     accounts = Accounts(journal)
-    outages = accounts.faults("ledger_away")
+    outages = accounts.faults("ledger_away", "ledger_refusing")
     if outages and all(_is_felt(accounts, span) and _waits(accounts, span) for span in outages):
         yield "FL1"
 
@@ -168,6 +175,13 @@ def _active_for_hours(journal: Journal) -> Iterator[str]:
 OUTAGE_SCENARIOS = (
     Scenario(
         "fl1-away", "the ledger is down: events gather, calls do not wait", ("FL1",), _gathers, _seen_gathering
+    ),
+    Scenario(
+        "fl1-refuses",
+        "the ledger wants no event, for minutes: they gather all the same, and none is set aside",
+        ("FL1",),
+        _refuses,
+        _seen_gathering,
     ),
     Scenario(
         "fl2-full",

@@ -1,12 +1,15 @@
 """FR10 and FR11: the store that counts is back, with its memory or without; nothing is forgotten."""
 
+from collections import defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 
 from sim.draft import CallDraft, Draft, LimitsDraft
 from sim.faults.plan import Fault
+from sim.journal.calls import Call
 from sim.journal.fact import Fact
 from sim.journal.journal import Journal
-from sim.scenarios.limits.reading import STORE, Quotas, answered, refused
+from sim.scenarios.limits.reading import EDGE_S, STORE, Quotas, answered, refused
 from sim.scenarios.limits.worlds import ANSWER_MAX, COST_MAX, House, at, call_of, calls_in, draw_level, world_of
 from sim.scenarios.scenario import Scenario
 from sim.seed import Chance, Seed
@@ -105,6 +108,12 @@ def _is_read_first(quotas: Quotas, moment: float, spent: float) -> bool:
 
 RPM = 4
 
+PATIENCE_S = 3.0
+"""So long a call waits for a ledger that hangs, written down apart from the product."""
+
+WAITS_S = 0.5
+"""Longer than anything that waits for nobody."""
+
 
 def _untold(seed: Seed) -> Draft:
     """The store forgets a budget while the ledger hangs: more calls come than their rate allows."""
@@ -135,8 +144,25 @@ def _seen_untold(journal: Journal) -> Iterator[str]:
             return
         if not all(quotas.facts("quota_reserved", call) for call in passed):
             return
+        if not _one_waits_at_a_time(quotas, inside):
+            return
     if spans and quotas.is_settled():
         yield "FR11"
+
+
+def _one_waits_at_a_time(quotas: Quotas, calls: list[Call]) -> bool:
+    """Whether, once the ledger failed a replica, one call in a while waits for it, and all others go on."""
+    waited: dict[str, list[float]] = defaultdict(list)
+    for call in sorted(calls, key=lambda one: one.sent_at):
+        asked = quotas.watch.asked(call)
+        if (asked[0].asked.at if asked else call.over_at) - call.sent_at > WAITS_S:
+            waited[call.gateway].append(call.sent_at)
+    for moments in waited.values():
+        known_at = moments[0] + PATIENCE_S + EDGE_S
+        trials = [at for at in moments if at > known_at]
+        if any(later - earlier < PATIENCE_S for earlier, later in pairwise(trials)):
+            return False
+    return True
 
 
 BACK_SCENARIOS = (

@@ -16,11 +16,18 @@ class RunStory:
         self.journal = Journal(lambda: self._at)
 
     def call(
-        self, at: float, outcome: str = "done", *, by: str = "", took_s: float = 0.1, **members: Value
+        self,
+        at: float,
+        outcome: str = "done",
+        *,
+        by: str = "",
+        took_s: float = 0.1,
+        named: str = "",
+        **members: Value,
     ) -> str:
         """Tell of one call; `by` names the target that was asked, other members are those of its facts."""
         self._number += 1
-        name = str(self._number)
+        name = named or str(self._number)
         self._at = at
         sent: dict[str, Value] = {
             "gateway": "gw1",
@@ -29,6 +36,8 @@ class RunStory:
             "route": "chat",
             "streamed": True,
             "placement": None,
+            "question": "",
+            "word": "",
         }
         sent |= {known: members.pop(known) for known in tuple(sent) if known in members}
         self.journal.note("call_sent", "client", call=name, **sent)
@@ -41,6 +50,23 @@ class RunStory:
             "call_ended", "client", call=name, outcome=outcome, **(ended | {"attempts": ""} | members)
         )
         return name
+
+    def told(self, name: str, at: float, by: str = "cloud-a") -> None:
+        """Tell that the target of a call has answered."""
+        self._at = at
+        said: dict[str, Value] = {"how": "whole", "status": 200, "text": "", "visible": True, "finished": True}
+        self.journal.note("told", by, exchange=int(name), target=by, call=name, **said)
+
+    def booked(self, name: str, **members: Value) -> None:
+        """Tell of one row of a call."""
+        row: dict[str, Value] = {"event_id": f"of-{name}", "target": "cloud-a", "node": None, "status": "ok"}
+        counts: dict[str, Value] = {"prompt_tokens": 1, "completion_tokens": 1, "estimated": False}
+        self.journal.note("usage", "gw1", request_id=name, **(row | counts | members))
+
+    def note(self, at: float, kind: str, host: str = "world", **members: Value) -> None:
+        """Tell of anything else."""
+        self._at = at
+        self.journal.note(kind, host, **members)
 
     def ready(self, at: float, status: int = 200, state: str = "ok", host: str = "gw1") -> None:
         """Tell of a look at /readyz."""

@@ -90,3 +90,12 @@ def test_a_stream_that_breaks_off_elsewhere_is_found() -> None:
     assert set(of("node-cut", story.over()).values()) == {True}
     story.call(13.0, "error_event", by="node-1")
     assert set(of("node-cut", story.over()).values()) == {False}
+
+
+def test_figures_of_an_outage_of_postgres_are_of_known_keys() -> None:
+    story = RunStory()
+    story.call(12.0, "error", status=503, code="auth_unavailable")
+    story.call(12.0, "error", status=503, code="auth_unavailable", key=STRANGER)
+    story.call(20.0, took_s=3.0)
+    over, figures = story.over(), (EXPERIMENTS["postgres-down"].figure, EXPERIMENTS["postgres-hung"].figure)
+    assert [figure.of(over) for figure in figures if figure is not None] == [1.0, 3.0]

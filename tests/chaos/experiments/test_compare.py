@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from chaos.experiments.all_of_them import EXPERIMENTS
@@ -20,3 +22,15 @@ def test_an_experiment_without_its_guard_is_the_same_on_other_gateways() -> None
     assert one.figure is not None
     assert (without.settings.unguarded, one.settings.unguarded) == (one.figure.guard, "")
     assert without.mix == one.mix
+
+
+def test_at_full_length_an_experiment_has_its_long_spans_and_the_shipped_times() -> None:
+    one = EXPERIMENTS["rolling-restart"]
+    full = one.at_full_length()
+    assert full.spans == one.long
+    assert full.settings == one.settings.as_shipped()
+
+
+def test_an_experiment_without_a_full_length_stays_as_it_is() -> None:
+    one = replace(EXPERIMENTS["rolling-restart"], long=None)
+    assert one.at_full_length() == one

@@ -99,6 +99,29 @@ async def test_a_hanging_proxy_takes_new_connections_and_serves_them_when_healed
         assert await reading == b"anybody?"
 
 
+async def say(through: redis.asyncio.Redis) -> object:
+    return await through.set("said", "yes")
+
+
+async def test_a_mute_proxy_passes_on_what_is_said_and_its_answers_when_healed(
+    proxies: Proxies, valkey: Redis
+) -> None:
+    mute = await proxies.proxy("mute", valkey.address)
+    through, past = (redis.asyncio.Redis.from_url(url) for url in (valkey.url(through=mute.listens), valkey.url()))
+    await through.ping()
+    await mute.mute()
+    async with asyncio.TaskGroup() as group:
+        saying = group.create_task(say(through))
+        async with asyncio.timeout(20):
+            while await past.get("said") is None:  # each look is a round trip
+                pass
+        assert not saying.done()
+        await mute.heal()
+    assert saying.result()
+    await through.aclose()
+    await past.aclose()
+
+
 async def test_a_slow_proxy_delays_every_answer(proxy: Proxy) -> None:
     async with line(proxy) as open_line:
         assert await seconds_for(open_line, b"hello") < FELT_S

@@ -53,6 +53,15 @@ def test_the_environment_is_asked_first_and_this_machine_last() -> None:
     assert [source.name for source in sources({})] == ["environment", "containers", "local"]
 
 
+def test_one_source_alone_may_be_named() -> None:
+    assert [source.name for source in sources({"KTMS_CHAOS_SOURCE": "containers"})] == ["containers"]
+
+
+def test_a_source_that_is_not_known_is_told_with_those_that_are() -> None:
+    with pytest.raises(ServiceFailed, match="it is one of environment, containers, local"):
+        sources({"KTMS_CHAOS_SOURCE": "clouds"})
+
+
 async def test_each_service_comes_from_the_first_that_has_it() -> None:
     async with chosen_services([Shelf("first", "redis"), Shelf("second", *ALL)]) as services:
         hosts = (services.postgres.address.host, services.redis.address.host, services.toxiproxy.address.host)

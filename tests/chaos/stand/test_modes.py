@@ -1,6 +1,6 @@
 """Which requests a fault of a target strikes."""
 
-from chaos.stand.modes import SILENT, STATUS, Modes
+from chaos.stand.modes import LIMITED, SILENT, STATUS, Modes
 
 
 def test_a_fault_strikes_each_so_many_requests() -> None:
@@ -23,3 +23,10 @@ def test_a_fault_that_is_off_strikes_nobody() -> None:
     modes.switch(STATUS, 503, on=False, every=1)
     assert modes.striking(STATUS) is None
     assert modes.names == ()
+
+
+def test_a_limit_is_for_the_credential_that_comes_first() -> None:
+    modes = Modes()
+    assert modes.limiting("one") is None
+    modes.switch(LIMITED, 4, on=True, every=1)
+    assert [modes.limiting(key) is not None for key in ("two", "one", "two")] == [True, False, True]

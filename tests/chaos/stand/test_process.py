@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from chaos.stand.process import Process, ProcessFailed, environment, run
+from chaos.stand.process import Process, ProcessFailed, environment, few_files, run
 
 WAITS = "import signal, sys; print('here', flush=True); signal.pause()"
 STUBBORN = (
@@ -97,3 +97,9 @@ async def test_no_setting_of_ours_reaches_a_process(tmp_path: Path, monkeypatch:
     env = environment(tmp_path, {"KTMS_REDIS_URL": "redis://x"})
     done = await run((sys.executable, "-c", TELLS), env, tmp_path)
     assert done.out.strip() == "['KTMS_REDIS_URL']"
+
+
+async def test_a_process_with_few_files_cannot_allow_itself_more(tmp_path: Path) -> None:
+    told = "import resource; print(*resource.getrlimit(resource.RLIMIT_NOFILE))"
+    done = await run((*few_files(123), sys.executable, "-c", told), environment(tmp_path, {}), tmp_path)
+    assert done.out.split() == ["123", "123"]

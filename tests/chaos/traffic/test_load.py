@@ -78,6 +78,20 @@ def test_no_name_comes_twice_in_several_runs_of_one_load() -> None:
     assert len(set(names)) == 200
 
 
+def test_a_key_that_asks_again_asks_the_same_byte_for_byte_under_new_names() -> None:
+    found = [due for due in drawn(mix=Mix(again=frozenset({"app-2"}))) if due.question.key == "app-2"]
+    bodies: dict[str, set[str]] = {}
+    for due in found:
+        bodies.setdefault(due.question.said_as, set()).add(repr((due.question.body(), due.question.placement)))
+    assert {len(said) for said in bodies.values()} == {1}
+    assert len({due.question.name for due in found}) == len(found) > 10 * len(bodies)
+
+
+def test_a_key_that_asks_again_has_a_new_question_every_second() -> None:
+    found = [due for due in drawn(mix=Mix(again=frozenset({"app-2"}))) if due.question.key == "app-2"]
+    assert all(int(due.question.said_as.removeprefix("again-")) <= due.at_s for due in found)
+
+
 async def test_calls_come_whatever_becomes_of_those_before_and_all_are_waited_for() -> None:
     caller, over = Waiting(enough=20), asyncio.Event()
     async with asyncio.TaskGroup() as group:
@@ -86,3 +100,25 @@ async def test_calls_come_whatever_becomes_of_those_before_and_all_are_waited_fo
         over.set()
         caller.released.set()
     assert running.result() == caller.made >= 20
+
+
+def test_long_streams_have_their_share_and_their_length() -> None:
+    found = [due.question for due in drawn(mix=Mix(long=0.3, long_tokens=99, streamed=0.0))]
+    long = [one for one in found if one.tokens == 99]
+    assert 0.25 < len(long) / CALLS < 0.35
+    assert all(one.streamed == (one.tokens == 99) for one in found)
+
+
+def test_whoever_is_in_turn_is_asked_anew_for_each_call() -> None:
+    turns = [("gw1",), ("gw3",)]
+    load = Load(Named(), Mix(), 1, lambda: turns[0])
+    calls = load.draw()
+    first = next(calls).question.gateway
+    turns.pop(0)
+    assert (first, next(calls).question.gateway) == ("gw1", "gw3")
+
+
+def test_nodes_are_left_alone_while_it_is_quiet() -> None:
+    quiet = Mix(placements={"nodes_only": 1.0}, quiet=(2.0, 4.0))
+    asked = {(2.0 <= due.at_s < 4.0, due.question.placement) for due in drawn(mix=quiet)}
+    assert asked == {(True, "cloud_only"), (False, "nodes_only")}

@@ -119,3 +119,28 @@ def test_calls_whose_client_saw_no_head_are_counted() -> None:
 def test_an_answer_that_is_given_again_asks_nobody() -> None:
     story = Story().sent().begun().usage("cache", from_cache=True).record(attempts="cache/=hit").ended()
     assert said(check, story.over()) == []
+
+
+def unbooked(count: int, counted: float) -> Story:
+    """Tell of calls that are booked nowhere, and of how many events their gateway counted as lost."""
+    story = Story()
+    for number in range(1, count + 1):
+        name = str(number)
+        story.sent(name).asked(number, call=name).begun(name).told(number, call=name).record(name).ended(name)
+    return story.answered("kept", exchange=count + 1).note("usage_lost", GATEWAY, amount=counted).over()
+
+
+def test_fl2_events_that_a_gateway_counted_as_lost_may_be_missing() -> None:
+    assert said(check, unbooked(2, 2.0)) == []
+
+
+def test_fl2_one_more_than_was_counted_is_found_and_it_is_not_the_oldest() -> None:
+    assert said(check, unbooked(2, 1.0)) == [
+        "gw1 recorded req-2 with attempts at ['cloud-a'], but settled []",
+        "gw1 asked cloud-a (exchange 2), no usage event",
+        "gw1 asked cloud-a 3 times and settled 1",
+    ]
+
+
+def test_fl2_events_that_were_counted_as_lost_and_are_there_are_found() -> None:
+    assert said(check, unbooked(1, 2.0)) == ["gw1 counted 2 usage events as lost, 1 are missing"]

@@ -192,3 +192,18 @@ def test_what_the_ledger_was_asked_for_in_the_middle_of_a_call_may_count_twice()
     told = story().reserved("a").at(101).booked("a")
     told.note("quota_raised", "gw2", account=KEY, day_micros=10, month_micros=10)
     assert said(check, told.settled("a").recorded("a").at(103).counted(settled=20)) == []
+
+
+@pytest.mark.parametrize(
+    ("after_s", "known"), [(3, []), (9, ["gw1 admitted b at 10; of 100 a day of key:k1 95 are spent"])]
+)
+def test_what_nobody_could_declare_in_a_long_outage_counts_again_soon_after_it(
+    after_s: float, known: list[str]
+) -> None:
+    told = story().reserved("a", micros=95).at(101).fault("redis_hung").at(114).fault("redis_hung", on=False)
+    assert said(check, told.at(114 + after_s).used("b")) == known
+
+
+def test_in_a_short_outage_nothing_is_lost() -> None:
+    told = story().reserved("a", micros=95).at(101).fault("redis_hung").at(105).fault("redis_hung", on=False)
+    assert said(check, told.at(106).used("b")) == ["gw1 admitted b at 10; of 100 a day of key:k1 95 are spent"]

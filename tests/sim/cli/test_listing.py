@@ -5,14 +5,14 @@ import pytest
 from sim.cli.listing import MEANINGS
 from sim.faults.plan import KINDS
 from sim.planted.bugs import PLANTED
-from sim.scenarios.catalogue import SCENARIOS
+from sim.scenarios.catalogue import ALL_SCENARIOS
 from tests.sim.cli.shell import sim
 
 
 @pytest.mark.parametrize(
     ("option", "column", "names"),
     [
-        ((), "scenario", list(SCENARIOS)),
+        ((), "scenario", list(ALL_SCENARIOS)),
         (("--faults",), "fault", list(KINDS)),
         (("--bugs",), "bug", [bug.id for bug in PLANTED]),
     ],

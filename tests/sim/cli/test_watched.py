@@ -15,7 +15,7 @@ SCRIPT = """
 import sys
 from sim.cli import main
 from sim.draft import Draft, Level
-from sim.scenarios.catalogue import SCENARIOS
+from sim.scenarios.catalogue import ALL_SCENARIOS
 from sim.scenarios.scenario import Scenario, nothing_special
 
 def spins_for_ever(seed):
@@ -31,7 +31,7 @@ def passes(seed):
     return Draft(Level.PORTS, runs_s=5.0)
 
 for draft in (spins_for_ever, passes):
-    SCENARIOS[draft.__name__] = Scenario(draft.__name__, "", (), draft, nothing_special)
+    ALL_SCENARIOS[draft.__name__] = Scenario(draft.__name__, "", (), draft, nothing_special)
 main()
 """
 

@@ -139,11 +139,11 @@ class Desk:
         self.network.add_host("gateway", "10.0.0.1")
         self.network.add_host(draft.name, "10.0.0.2")
         self.house = HttpTarget(self.target, reset=self.network.reset)
+        self.origin = Origin("http", draft.name, PORT, "", Reach.PRIVATE)
         self.roads = PortRoads()
-        self.ports = PortTargets("gateway", {("http", draft.name, PORT): self.target}, self.roads, self.trace)
+        self.ports = PortTargets("gateway", {self.origin.key: self.target}, self.roads, self.trace)
         self.wire = HttpUpstream(UpstreamSettings(), AddressRules())
         self.upstream: Upstream = self.wire if wire else self.ports.upstream
-        self.origin = Origin("http", draft.name, PORT, "", Reach.PRIVATE)
         self.run(self.loop.create_server(self.house, draft.name, PORT), on=f"{draft.name}#1")
 
     def run(self, work: Coroutine[Any, Any, T], *, on: str = "gateway#1") -> T:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from sim.journal.spans import Span, any_overlaps, switched
+from sim.journal.spans import Span, any_overlaps, joined, switched
 
 
 @pytest.mark.parametrize(("since", "until"), [(0, 5), (0, 6), (7, 8), (10, 20), (0, 20)])
@@ -32,3 +32,10 @@ def test_what_is_on_twice_has_to_be_switched_off_twice() -> None:
 
 def test_switching_off_what_is_off_does_nothing() -> None:
     assert switched([(0, False), (1, True), (2, False)]) == [Span(1, 2)]
+
+
+def test_spans_with_little_between_them_are_one() -> None:
+    spans = [Span(10.0, 12.0), Span(0.0, 2.0), Span(3.0, 4.0), Span(3.5, 3.7), Span(20.0)]
+    assert joined(spans, 1.0) == [Span(0.0, 4.0), Span(10.0, 12.0), Span(20.0)]
+    assert joined(spans, 8.0) == [Span(0.0)]
+    assert joined([], 1.0) == []

@@ -10,6 +10,7 @@ from sim.scenarios.again.all_of_them import AGAIN_SCENARIOS
 from sim.scenarios.batches.all_of_them import BATCH_SCENARIOS
 from sim.scenarios.books.all_of_them import BOOK_SCENARIOS
 from sim.scenarios.catalogue import SCENARIOS
+from sim.scenarios.everything import EVERYTHING
 from sim.scenarios.explore import EXPLORERS
 from sim.scenarios.fleet.leases.all_of_them import LEASE_SCENARIOS
 from sim.scenarios.fleet.nodes.all_of_them import NODE_SCENARIOS
@@ -70,6 +71,7 @@ def test_no_id_stands_for_two_scenarios() -> None:
         NODE_SCENARIOS,
         REDIS_SCENARIOS,
         OVERLOAD_SCENARIOS,
+        EVERYTHING,
     )
     assert len(SCENARIOS) == sum(map(len, parts))
 

@@ -6,6 +6,7 @@ from sim.scenarios.fleet.leases.holders import HOLDER_SCENARIOS
 from sim.scenarios.fleet.leases.joining import JOINING_SCENARIOS
 from sim.scenarios.fleet.leases.killed import KILLED_SCENARIOS
 from sim.scenarios.fleet.leases.late import LATE_SCENARIOS
+from sim.scenarios.fleet.leases.moving import MOVING_SCENARIOS
 from sim.scenarios.fleet.leases.renewals import RENEWAL_SCENARIOS
 from sim.scenarios.scenario import Scenario
 
@@ -16,5 +17,6 @@ LEASE_SCENARIOS: tuple[Scenario, ...] = (
     *KILLED_SCENARIOS,
     *RENEWAL_SCENARIOS,
     *JOINING_SCENARIOS,
+    *MOVING_SCENARIOS,
     *HOLDER_SCENARIOS,
 )

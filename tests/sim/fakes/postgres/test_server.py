@@ -14,7 +14,7 @@ from tests.sim.fakes.virtual import run
 
 def test_the_bounds_are_those_of_the_real_adapter() -> None:
     assert server.OPERATION_TIMEOUT_S == pool.OPERATION_TIMEOUT_S
-    assert server.CONNECTIONS_MAX == pool.CONNECTIONS_MAX
+    assert server.CONNECTIONS_MAX == pool.CONNECTIONS_MAX - change_feed.CONNECTIONS
     assert view.SILENCE_MAX_S == change_feed.SILENCE_MAX_S
 
 

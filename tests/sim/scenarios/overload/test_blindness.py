@@ -24,8 +24,21 @@ MISSING: dict[str, tuple[str, Change]] = {
     "the log says nothing": ("fg7-still", without("log", name="loop_blocked")),
     "calls are cut by the stall": ("s21-still", saying("call_ended", {"outcome": "done"}, outcome="cut")),
     "ended leases are believed in": ("s21-still", saying("lease_renewed", {}, how="kept")),
+    "newcomers are taken late": ("fg8-files", later("call_begun", 5.0)),
+    "newcomers are cut": ("fg8-files", saying("call_ended", {"status": 200}, outcome="cut")),
+    "who is connected is told nothing": ("fg8-files", saying("call_ended", REFUSED, retry_after=None)),
+    "who is connected waits": ("fg8-files", later("call_ended", 0.5, **REFUSED)),
+    "no descriptor was lacked": ("fg8-files", without("descriptor_lacked", what="accept")),
+    "a target is blamed": ("fg8-files", saying("call_ended", REFUSED, code="upstream_error")),
     "no lease was held": ("s21-still", later("lease_taken", 60.0)),
 }
+
+
+def test_fg8_a_port_that_looks_all_the_time_is_seen_to(journals: dict[str, Journal]) -> None:
+    journal = journals["fg8-files"]
+    often = altered(journal, lambda fact: fact)
+    often.facts.extend(fact for fact in journal.of("descriptor_lacked") for _ in range(3))
+    assert not [*SCENARIOS["fg8-files"].seen(often)]
 
 
 @pytest.fixture(scope="module")

@@ -49,7 +49,16 @@ def nobody_else(fact: Fact) -> Fact | None:
     return None if fact.kind == "call_sent" and fact.members["call"] != "0" else fact
 
 
+def by_the_cloud(fact: Fact) -> Fact:
+    """Let all calls have been asked of a cloud."""
+    if fact.kind != "asked" or fact.host != "mac":
+        return fact
+    return replace(fact, host="cloud-a", members={**fact.members, "target": "cloud-a"})
+
+
 MISSING: dict[str, tuple[str, str, Change]] = {
+    "the node is not asked at its new address": ("fn6-moved", "FN6", by_the_cloud),
+    "a call in between fails": ("fn6-moved", "FN6", CUT),
     "nodes were not passed over": ("redis-away", "FR5", passing_over_nobody),
     "calls that the cloud may answer are cut": ("redis-away", "FR5", CUT),
     "it is told as something else": (
