@@ -23,6 +23,7 @@ from chaos.report.rows import Row, as_json, row_of
 from chaos.report.table import lines_of
 from chaos.services.chosen import chosen_services
 from chaos.services.service import ServiceFailed, Services, Unavailable
+from chaos.stand.process import ProcessFailed
 
 EXIT_BROKEN, EXIT_SKIPPED = 1, 0
 
@@ -159,7 +160,7 @@ def _on_services(work: Callable[[Services], Awaitable[T]]) -> T:
     except Unavailable as error:
         click.echo(f"skipped: {error}")
         sys.exit(EXIT_SKIPPED)
-    except ServiceFailed as error:
+    except (ServiceFailed, ProcessFailed) as error:
         raise click.ClickException(str(error)) from error
 
 

@@ -23,15 +23,20 @@ LOOKS_MAX = 200
 """Chances taken before saying that the machine is full: one in two free would already make that certain."""
 
 
+_given: set[int] = set()
+"""Ports of this process that were given away: whoever got one need not listen yet, or no more for the moment."""
+
+
 def free_port() -> int:
-    """Give a port nobody listens on; drawn at random, so that runs side by side seldom meet.
+    """Give a port nobody listens on, and nobody else was given; drawn, so that runs side by side seldom meet.
 
     Raises:
         Unavailable: none was found.
     """
     for _ in range(LOOKS_MAX):
         port = PORT_MIN + secrets.randbelow(PORT_MAX - PORT_MIN)
-        if is_free(port):
+        if port not in _given and is_free(port):
+            _given.add(port)
             return port
     raise Unavailable(f"no TCP port between {PORT_MIN} and {PORT_MAX} is free: end what listens there")
 

@@ -14,3 +14,8 @@ def test_a_port_that_somebody_listens_on_is_not_free() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         assert not is_free(taken.getsockname()[1])
+
+
+def test_no_port_is_given_twice() -> None:
+    given = [free_port() for _ in range(300)]
+    assert len(set(given)) == 300
