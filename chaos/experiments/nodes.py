@@ -71,7 +71,7 @@ BEFORE_S = 2.0
 
 COLD = Spans(before_s=BEFORE_S, fault_s=QUIET_S + COLD_S, after_s=4.0)
 
-ANYWHERE = Mix(placements={None: 0.8, CLOUD: 0.2}, quiet=(BEFORE_S - 1.0, BEFORE_S + QUIET_S + 0.5))
+ANYWHERE = Mix(placements={None: 0.8, CLOUD: 0.2}, quiet=(BEFORE_S - 1.0, BEFORE_S + QUIET_S - 0.2))
 
 
 def _cold(broken: Broken) -> Iterator[Expected]:

@@ -18,6 +18,9 @@ CUT_S = 0.002
 STATES = {"closed": 0, "half_open": 1, "open": 2}
 HEALTHS = {"healthy": 0, "suspect": 1, "down": 2, "barred": 3, "unknown": math.nan}
 
+ILL = frozenset({1, 2, 3})
+"""A node is asked no more from then on; one that is well may be asked in the very millisecond of the line."""
+
 SHELF = frozenset({"/files", "/batches"})
 """Routes that are about files and batches themselves."""
 
@@ -94,7 +97,8 @@ def _note_event(journal: RunJournal, gateway: str, at: float, line: Line) -> Non
         journal.note_at(at + later_s, "gauge", gateway, name="breaker_state", label=label, value=state)
     elif name == "node_turned":
         health, label = HEALTHS[str(told["health"])], str(told["node"])
-        journal.note_at(at + CUT_S, "gauge", gateway, name="node_health", label=label, value=health)
+        later_s = CUT_S if health in ILL else 0.0
+        journal.note_at(at + later_s, "gauge", gateway, name="node_health", label=label, value=health)
 
 
 def _text(line: Line, name: str) -> str | None:
