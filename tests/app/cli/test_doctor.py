@@ -6,13 +6,15 @@ import json
 from click.testing import CliRunner, Result
 
 from ktms.app.cli.root import ktms
+from ktms.config.environment import process_environment
 
 ANY_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
 NAMES = ("DATABASE_URL", "DATABASE_DIRECT_URL", "ENCRYPTION_KEYS", "REDIS_URL", "LEDGER_ADDR", "ADMIN_ADDR")
 
 
 def doctor(*args: str, **variables: str) -> Result:
-    env = {f"KTMS_{name}": variables.get(name) for name in NAMES}
+    inherited = [name for name in process_environment() if name.startswith("KTMS_")]
+    env = dict.fromkeys(inherited) | {f"KTMS_{name}": variables.get(name) for name in NAMES}
     return CliRunner().invoke(ktms, ["doctor", *args], env=env)
 
 
