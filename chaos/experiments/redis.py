@@ -181,6 +181,7 @@ REDIS_EXPERIMENTS = (
         felt_by_all,
         _hung,
         settings=StandSettings(redis_timeout_ms=TIMEOUT_MS),
+        figure=LEFT_ALONE,
         long=Spans(before_s=5.0, fault_s=30.0, after_s=10.0),
     ),
     Experiment(

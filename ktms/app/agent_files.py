@@ -45,12 +45,10 @@ def wheel_name() -> str:
 def installer_text(wheel_sha256: str) -> str:
     """Write what this release knows into the installer."""
     text = (PACKAGE / "node" / "install.sh").read_text()
-    requirements = (PACKAGE / "node" / "requirements.txt").read_text().strip()
     known = {
         "VERSION": release(),
         "WHEEL": wheel_name(),
         "WHEEL_SHA256": wheel_sha256,
-        "REQUIREMENTS": requirements,
     }
     for name, value in known.items():
         text = text.replace(f"@{name}@", value)

@@ -12,7 +12,7 @@ import aiohttp
 
 from ktms.node.announcer import Announced, Announcer
 from ktms.node.commands.options import at_home, home_of
-from ktms.node.home import NodeHome
+from ktms.node.said_again import said_again
 from ktms.node.settings import NodeSettings
 from ktms.node.settings_file import SettingsUnusable, read_settings
 from ktms.node.state import EngineState, NodeState
@@ -34,20 +34,14 @@ def main(options: argparse.Namespace) -> int:
     except SettingsUnusable as error:
         sys.stderr.write(f"{error}\n")
         return EXIT_UNUSABLE
-    said = announced_by(home)
-    if said is None:
-        sys.stderr.write("the agent has announced nothing yet; `ktms-node doctor` says why\n")
+    said = said_again(settings, read_status(home.status))
+    if isinstance(said, str):
+        sys.stderr.write(f"{said}; `ktms-node doctor` says why\n")
         return EXIT_NOT
     answer = asyncio.run(_ask(settings, said))
     code, line = verdict(answer)
     (sys.stdout if code == EXIT_WELL else sys.stderr).write(line + "\n")
     return code
-
-
-def announced_by(home: NodeHome) -> dict[str, object] | None:
-    """Give what the agent announced last, but for the node's token; None where it has announced nothing."""
-    said = (read_status(home.status) or {}).get("said")
-    return said if isinstance(said, dict) else None
 
 
 def verdict(answer: Announced) -> tuple[int, str]:
@@ -65,4 +59,4 @@ async def _ask(settings: NodeSettings, said: dict[str, object]) -> Announced:
     async with aiohttp.ClientSession(trust_env=True) as session:
         state = NodeState(EngineState(settings.engine))
         announcer = Announcer(settings, state, lambda: None, session, epoch_ms=0, told=lambda *_: None)
-        return await announcer.ask(said | {"token": settings.node_token.reveal()}, verify=True)
+        return await announcer.ask(said, verify=True)

@@ -17,6 +17,7 @@ import aiohttp
 from ktms.node.announcer import Announcer, why_not
 from ktms.node.doctor.facts import GatewayFacts
 from ktms.node.doctor.gateway_rules import STALE, TAKEN, WRONG_BODY
+from ktms.node.said_again import said_again
 from ktms.node.settings import NodeSettings
 from ktms.node.state import EngineState, NodeState
 
@@ -28,8 +29,6 @@ HEALTH_MAX_BYTES = 4096
 
 TOLD = frozenset({TAKEN, WRONG_BODY, STALE})
 """Answers to an announcement that say something about this node; others are about the gateway's day."""
-
-NO_AGENT = "no agent runs"
 
 
 async def ask_gateway(
@@ -55,18 +54,6 @@ async def ask_gateway(
         facts = replace(facts, announced=None, not_asked=f"it answers {answer.status}, {answer.message}")
     ignored = tuple(one for one in answer.ignored if one in settings.models)
     return replace(facts, key=answer.status, message=answer.message, ignored=ignored)
-
-
-def said_again(settings: NodeSettings, status: Mapping[str, object] | None) -> dict[str, object] | str:
-    """Give what the running agent announced last; words say why that is not known."""
-    if status is None:
-        return NO_AGENT
-    said = status.get("said")
-    if not isinstance(said, dict) or not isinstance(said.get("epoch"), int):
-        return "the agent has announced nothing yet"
-    if said.get("draining") is not False or status.get("state") != "serving":
-        return "the agent is leaving"
-    return {**said, "token": settings.node_token.reveal()}
 
 
 async def _there(url: str, session: aiohttp.ClientSession, now: Callable[[], float]) -> GatewayFacts:

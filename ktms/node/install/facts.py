@@ -196,7 +196,7 @@ def agent_pid(machine: Machine, home: NodeHome) -> int | None:
     found = re.search(r'"pid": (\d+)', machine.read(home.status) or "")
     if found is None:
         return None
-    ran = machine.run(("ps", "-p", found[1], "-o", "args="))
+    ran = machine.run(("ps", "-ww", "-p", found[1], "-o", "args="))  # else cut at COLUMNS
     return int(found[1]) if ran.code == 0 and "ktms-node" in ran.out else None
 
 

@@ -14,7 +14,7 @@ from ktms.node.settings_file import settings_text
 from tests.node.gateways import GatewayAtHand
 from tests.node.nodes import EPOCH_MS, TOKEN, settings
 
-SAID = {"url": "http://10.0.0.7:8790", "epoch": EPOCH_MS, "models": []}
+SAID = {"url": "http://10.0.0.7:8790", "epoch": EPOCH_MS, "draining": False, "models": []}
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def home(tmp_path: Path) -> NodeHome:
 def written(home: NodeHome, gateway: str = "http://127.0.0.1:1", said: object = SAID) -> argparse.Namespace:
     home.settings.write_text(settings_text(settings(gateway)))
     home.settings.chmod(0o600)
-    home.status.write_text(json.dumps({"said": said}))
+    home.status.write_text(json.dumps({"said": said, "state": "serving"}))
     return argparse.Namespace(home=home.folder)
 
 

@@ -8,8 +8,9 @@ import aiohttp
 import pytest
 
 from ktms.node.announcer import Announcer
-from ktms.node.doctor.ask_gateway import ask_gateway, said_again
+from ktms.node.doctor.ask_gateway import ask_gateway
 from ktms.node.said import Place, said_of
+from ktms.node.said_again import said_again
 from ktms.node.state import NodeState
 from ktms.node.status import Known, status_of
 from tests.e2e.ports import any_port

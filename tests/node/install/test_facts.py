@@ -1,5 +1,7 @@
 """What is asked of machines: recorded ones of all kinds, without changing anything on them."""
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,11 +10,12 @@ import pytest
 from ktms.node.home import NodeHome
 from ktms.node.install import facts as facts_module
 from ktms.node.install.engines_here import EngineHere
-from ktms.node.install.facts import FIRST_OF, Facts, Manager, gather, mark_of, unpacked_mark
+from ktms.node.install.facts import FIRST_OF, Facts, Manager, agent_pid, gather, mark_of, unpacked_mark
 from ktms.node.install.options import Asked
 from ktms.node.service import launchd, systemd
 from ktms.node.service.background import NODE, OLLAMA
 from ktms.node.settings_file import settings_text
+from ktms.node.this_machine import ThisMachine
 from tests.e2e.ports import any_port, occupied
 from tests.node.nodes import settings
 from tests.node.recordings import (
@@ -133,14 +136,14 @@ def test_settings_that_are_open_to_others_are_a_problem(home: NodeHome) -> None:
 def test_an_agent_that_runs_is_seen(home: NodeHome) -> None:
     machine = linux()
     machine.files[home.status] = f'{{"pid": {AGENT_PID}}}'
-    machine.answers("ps", "-p", str(AGENT_PID), "-o", "args=", out="python /x/venv/bin/ktms-node run\n")
+    machine.answers("ps", "-ww", "-p", str(AGENT_PID), "-o", "args=", out="python /x/venv/bin/ktms-node run\n")
     assert ask(machine, home).agent_pid == AGENT_PID
 
 
 def test_a_process_that_took_the_agents_number_is_not_the_agent(home: NodeHome) -> None:
     machine = linux()
     machine.files[home.status] = f'{{"pid": {AGENT_PID}}}'
-    machine.answers("ps", "-p", str(AGENT_PID), "-o", "args=", out="vim\n")
+    machine.answers("ps", "-ww", "-p", str(AGENT_PID), "-o", "args=", out="vim\n")
     assert ask(machine, home).agent_pid is None
 
 
@@ -196,3 +199,16 @@ def test_engines_are_looked_for_where_one_was_named_as_well(home: NodeHome) -> N
     gather(linux(), asked, None, look)
     assert "http://10.0.0.9:8000" in looked
     assert "http://127.0.0.1:11434" in looked
+
+
+def test_an_agent_in_a_deep_folder_is_known_on_a_narrow_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    words = [sys.executable, "-c", "input()", "x" * 200, "ktms-node"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE) as agent:
+        home = NodeHome(tmp_path)
+        home.status.write_text(f'{{"pid": {agent.pid}}}')
+        known = agent_pid(ThisMachine(), home)
+        agent.communicate(b"\n")
+    assert known == agent.pid
