@@ -4,7 +4,6 @@ import asyncio
 import json
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -16,14 +15,14 @@ from chaos.experiments.bars import BARS
 from chaos.experiments.compare import Comparison, compare
 from chaos.experiments.conduct import Result, conduct
 from chaos.experiments.experiment import Experiment
+from chaos.report.attempts import STAND_BROKE, attempted
 from chaos.report.bars import bar_lines, bars_as_json
 from chaos.report.guards import guard_lines, guards_as_json
 from chaos.report.picture import draw
-from chaos.report.rows import Row, as_json, row_of
+from chaos.report.rows import Row, as_json
 from chaos.report.table import lines_of
 from chaos.services.chosen import chosen_services
-from chaos.services.service import ServiceFailed, Services, Unavailable
-from chaos.stand.process import ProcessFailed
+from chaos.services.service import Services, Unavailable
 
 EXIT_BROKEN, EXIT_SKIPPED = 1, 0
 
@@ -160,27 +159,27 @@ def _on_services(work: Callable[[Services], Awaitable[T]]) -> T:
     except Unavailable as error:
         click.echo(f"skipped: {error}")
         sys.exit(EXIT_SKIPPED)
-    except (ServiceFailed, ProcessFailed) as error:
+    except STAND_BROKE as error:
         raise click.ClickException(str(error)) from error
 
 
 async def _rows(
     wanted: list[Experiment], seed: int, journals: Path | None, again: bool, services: Services
 ) -> list[Row]:
+    async def kept(one: Experiment, told: Callable[[str], None]) -> Result:
+        result = await conduct(one, services, seed=seed, told=told)
+        if journals is not None:
+            _keep_journal(journals, result)
+        return result
+
     rows: list[Row] = []
     for number, one in enumerate(wanted, 1):
         label = f"[{number}/{len(wanted)}] {one.name}"
-        result = await conduct(one, services, seed=seed, told=partial(_tell_of, label))
-        if journals is not None:
-            _keep_journal(journals, result)
-        missed = () if result.passed else row_of(result).complaints
-        if again and missed and not result.violations:
-            _tell(f"{label}: once more, since {missed[0]}\n")
-            result = await conduct(one, services, seed=seed, told=partial(_tell_of, label))
-            rows.append(replace(row_of(result), missed_first=missed))
-        else:
-            rows.append(row_of(result))
+        told = partial(_tell_of, label)
+        rows.append(await attempted(one, partial(kept, one, told), again=again, told=told))
         _tell(f"{label}: {'proves ' + ' '.join(one.ids) if rows[-1].passed else 'FAILED'}\n")
+        for complaint in rows[-1].complaints:
+            _tell(f"  ! {complaint}\n")
     return rows
 
 

@@ -6,6 +6,7 @@ Not here: how rows are written (`table.py`, `picture.py`).
 from dataclasses import asdict, dataclass
 
 from chaos.experiments.conduct import Result
+from chaos.experiments.experiment import Experiment
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ def row_of(result: Result) -> Row:
     if not result.was_felt:
         complaints.insert(0, f"felt by {result.felt} calls, {result.experiment.felt_min} must feel it")
     complaints += [str(violation) for violation in result.violations]
+    if not result.passed and not complaints:
+        complaints = [f"nothing was expected of {' '.join(set(result.experiment.ids) - set(result.shown))}"]
     return Row(
         experiment=result.experiment.name,
         title=result.experiment.title,
@@ -50,6 +53,24 @@ def row_of(result: Result) -> Row:
         worst_added_s=round(during.worst_added_s, 4),
         recovered_s=round(result.broken.recovered_s, 2),
         complaints=tuple(complaints),
+    )
+
+
+def broken_stand(experiment: Experiment, why: str) -> Row:
+    """Put into a row that nothing was found, since the stand did not start or broke by itself."""
+    return Row(
+        experiment=experiment.name,
+        title=experiment.title,
+        ids=experiment.ids,
+        shown=(),
+        passed=False,
+        requests=0,
+        felt=0,
+        failed=0,
+        added_p99_s=0.0,
+        worst_added_s=0.0,
+        recovered_s=0.0,
+        complaints=(f"the stand broke: {why}",),
     )
 
 

@@ -15,6 +15,16 @@ def lines_of(rows: Sequence[Row]) -> Iterator[str]:
         yield line
         yield from (f"  ! {complaint}" for complaint in row.complaints)
         yield from (f"  ~ the first time: {complaint}" for complaint in row.missed_first)
+    yield from _last_words(rows)
+
+
+def _last_words(rows: Sequence[Row]) -> Iterator[str]:
+    """Say what failed once more below the table: whoever reads a log sees its end first, and maybe no more."""
+    failed = [row for row in rows if not row.passed]
+    yield f"{len(rows) - len(failed)} of {len(rows)} experiments prove their ids"
+    for row in failed:
+        first, *more = row.complaints
+        yield f"FAILED {row.experiment}: {first}" + (f" (and {len(more)} more, above)" if more else "")
 
 
 def columns(cells: Sequence[Sequence[str]]) -> Iterator[str]:

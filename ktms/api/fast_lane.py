@@ -19,6 +19,7 @@ from ktms.api.routes import Handler, Routes, refusal
 from ktms.api.way_back import taken
 from ktms.api.wire import Dates, Reply
 from ktms.domain.errors import ErrorCode, problem
+from ktms.domain.fault import fault_of
 from ktms.ports.telemetry import Count, Telemetry
 
 HEAD_BYTES_MAX = 16 * 1024
@@ -318,7 +319,7 @@ class FastLane(asyncio.Protocol):
         try:
             return await handler(request)
         except Exception as error:  # noqa: BLE001 - the boundary: our mistake becomes a 500 and a line in the log
-            self._lanes.telemetry.event("error", "internal_error", kind=type(error).__name__, where="door")
+            self._lanes.telemetry.event("error", "internal_error", **fault_of(error))
             cause = problem(ErrorCode.INTERNAL_ERROR, "An internal error; it has been logged.")
             return refusal(request, self._lanes.dates, cause, keeps=False)
 

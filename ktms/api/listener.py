@@ -26,6 +26,7 @@ from ktms.api.routes import Routes, refusal
 from ktms.api.way_back import taken
 from ktms.api.wire import Dates, Reply, is_http10
 from ktms.domain.errors import ErrorCode, Problem, problem
+from ktms.domain.fault import fault_of
 from ktms.ports.telemetry import Telemetry
 
 QUIET_POLL_S = 0.02
@@ -128,7 +129,7 @@ class _Connection(RequestHandler):
     ) -> web.StreamResponse:
         del message  # it may quote what the client sent, and so may the error's
         if status >= 500:
-            self._server.telemetry.event("error", "internal_error", kind=type(exc).__name__, where="door")
+            self._server.telemetry.event("error", "internal_error", **fault_of(exc))
         code = ErrorCode.INVALID_REQUEST if status < 500 else ErrorCode.INTERNAL_ERROR
         text = "The request is not valid HTTP." if status < 500 else "An internal error; it has been logged."
         cause = refusal(request, self._server.dates, problem(code, text), keeps=False)

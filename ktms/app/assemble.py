@@ -14,9 +14,10 @@ from ktms.api.openai.door import OpenAIDoor
 from ktms.api.wire import Dates
 from ktms.app.batch_parts import BatchParts, BatchSurroundings, batch_parts
 from ktms.app.engine_parts import EngineParts, engine_of, engine_parts
-from ktms.app.gateway import Gateway, GatewayParts, GatewaySettings, Ports, Work
+from ktms.app.gateway import Gateway, GatewayParts, GatewaySettings, Ports
 from ktms.domain.snapshot import Snapshot
 from ktms.engine.ids import Identities
+from ktms.engine.lasting import Loop
 from ktms.engine.look import Looks
 from ktms.engine.node_walk import Machines
 from ktms.engine.probe import Prober
@@ -54,14 +55,14 @@ def assemble(ports: Ports, snapshot: Snapshot | None, settings: GatewaySettings)
             metrics=Listener(health.metrics_routes(), dates, settings.listener, ports.telemetry),
             refresher=refresher,
             keeper=keeper,
-            works=(
-                refresher.run,
-                keeper.run,
-                parts.loop.run,
-                *_money_works(ports, parts),
-                *_fleet_works(ports, parts.machines, looks),
-                *batches.works,
-            ),
+            works={
+                "refresh": refresher.run,
+                "save-snapshot": keeper.run,
+                "watch-loop": parts.loop.run,
+                **_money_works(ports, parts),
+                **_fleet_works(ports, parts.machines, looks),
+                **batches.works,
+            },
             outbox=parts.outbox,
             drain=parts.drain,
             readiness=readiness,
@@ -141,12 +142,12 @@ def _node_door(ports: Ports, looks: Looks, identities: Identities, dates: Dates)
     )
 
 
-def _money_works(ports: Ports, parts: EngineParts) -> tuple[Work, ...]:
+def _money_works(ports: Ports, parts: EngineParts) -> dict[str, Loop]:
     upkeep = QuotaUpkeep(ports.quotas, ports.reports, parts.budget, ports.entropy, ports.telemetry)
-    return parts.outbox.run, parts.keyed.run, upkeep.run
+    return {"send-usage": parts.outbox.run, "keyed-calls": parts.keyed.run, "quota-upkeep": upkeep.run}
 
 
-def _fleet_works(ports: Ports, machines: Machines, looks: Looks) -> tuple[Work, ...]:
+def _fleet_works(ports: Ports, machines: Machines, looks: Looks) -> dict[str, Loop]:
     sweeper = Sweeper(
         board=ports.board,
         fleet=machines.fleet,
@@ -156,4 +157,4 @@ def _fleet_works(ports: Ports, machines: Machines, looks: Looks) -> tuple[Work, 
         telemetry=ports.telemetry,
     )
     prober = Prober(machines, ports.board, looks)
-    return sweeper.run, prober.run
+    return {"sweep": sweeper.run, "probe": prober.run}

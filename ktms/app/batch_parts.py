@@ -3,7 +3,7 @@
 As `assemble.py`, which it is a part of, it knows no adapter.
 """
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ktms.api.body import BodyLimits
@@ -21,6 +21,7 @@ from ktms.engine.batch_shelf import ClientShelf, ShelfMeans
 from ktms.engine.batch_worker import LINES_AT_ONCE, BatchWorker, WorkerMeans
 from ktms.engine.drain import Drain
 from ktms.engine.ids import Identities
+from ktms.engine.lasting import Loop
 from ktms.engine.outbox import Outbox
 from ktms.engine.switchboard import Switchboard
 from ktms.ports.batch_store import BatchStore
@@ -77,7 +78,7 @@ class BatchParts:
     """Routes for the port, and works to be run beside the calls."""
 
     routes: Routes
-    works: tuple[Callable[[], Coroutine[None, None, None]], ...]
+    works: Mapping[str, Loop]
 
 
 def batch_parts(ports: BatchPorts, around: BatchSurroundings, settings: BatchSettings) -> BatchParts:
@@ -124,4 +125,5 @@ def batch_parts(ports: BatchPorts, around: BatchSurroundings, settings: BatchSet
     serving = Serving(shelf, around.identities, around.clock, around.dates, around.telemetry)
     files = FilesDoor(shelf, serving, around.body, settings.file_max_bytes)
     batches = BatchesDoor(shelf, serving, around.body, settings.keep_s)
-    return BatchParts({**files.routes(), **batches.routes()}, (worker.run, keeper.run, shelf.doubts.run))
+    works = {"run-lines": worker.run, "keep-batches": keeper.run, "withdraw-batches": shelf.doubts.run}
+    return BatchParts({**files.routes(), **batches.routes()}, works)

@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from ktms.adapters.redis.connect import RedisAway, RedisProbe
 from ktms.adapters.redis.fitness import unfit
 from ktms.adapters.redis.link import RedisLink
+from ktms.engine.lasting import lasting
 from ktms.ports.lease_store import LeaseStoreAway
 from ktms.ports.telemetry import Dependency, Gauge, Telemetry
 
@@ -35,7 +37,7 @@ def watch_redis(
             telemetry.gauge(Gauge.DEPENDENCY_UP, int(failure is None), Dependency.REDIS.value)
             await asyncio.sleep(LOOK_EVERY_S)
 
-    return watch
+    return partial(lasting, "watch-redis", watch, telemetry)
 
 
 async def tell_fitness(link: RedisLink, telemetry: Telemetry) -> None:

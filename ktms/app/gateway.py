@@ -4,7 +4,7 @@ Not here: how its parts are wired (`assemble.py`), signals (`running.py`).
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ktms.api.body import BodyLimits
@@ -14,6 +14,7 @@ from ktms.api.routes import Routes
 from ktms.app.batch_parts import BatchPorts, BatchSettings
 from ktms.domain.capacity.fleet_status import FleetStatus
 from ktms.engine.drain import Drain
+from ktms.engine.lasting import Loop, run_lasting
 from ktms.engine.outbox import Outbox
 from ktms.engine.readiness import Readiness
 from ktms.engine.refresh import Refresher
@@ -37,9 +38,6 @@ from ktms.ports.telemetry import Telemetry
 from ktms.ports.upstream import Upstream
 from ktms.ports.usage_reports import UsageReports
 from ktms.ports.waiting_room import WaitingRoom
-
-Work = Callable[[], Coroutine[None, None, None]]
-"""Something that runs beside the calls until it is cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,7 @@ class GatewayParts:
     metrics: Listener
     refresher: Refresher
     keeper: SnapshotKeeper
-    works: tuple[Work, ...]
+    works: Mapping[str, Loop]
     outbox: Outbox
     drain: Drain
     readiness: Callable[[], Readiness]
@@ -150,9 +148,7 @@ class Gateway:
 
     async def run(self) -> None:
         """Keep snapshot, keys, leases and the view of the fleet fresh until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            for work in self._works:
-                group.create_task(work())
+        await run_lasting(self._works, self._ports.telemetry)
 
     async def drain(self) -> None:
         """Leave in order: unready at once, no new connections after the delay, then running calls end (FG1)."""

@@ -7,6 +7,7 @@ what was saved while that counts (FP9).
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from functools import partial
 
 from ktms.adapters.postgres.encryption_state import KeyringMismatch
 from ktms.adapters.postgres.migrate import MigrationRefused
@@ -28,6 +29,7 @@ from ktms.config.settings import Settings
 from ktms.domain.access.key_form import KeyKind, read_key
 from ktms.domain.access.keyring import Keyring, KeyringInvalid, parse_keyring
 from ktms.domain.access.secret import Secret
+from ktms.engine.lasting import lasting
 
 STDOUT = 1
 MS_PER_S = 1000
@@ -75,7 +77,8 @@ async def serve(settings: Settings) -> None:
                         await prepared
                     await gateway.run()
 
-            works: list[Callable[[], Awaitable[None]]] = [run, real.telemetry.run]
+            settling = partial(lasting, "settle-telemetry", real.telemetry.run, real.telemetry)
+            works: list[Callable[[], Awaitable[None]]] = [run, settling]
             if settings.redis_url is not None:
                 probe = RedisProbe(settings.redis_url.reveal(), settings.redis_timeout_ms / MS_PER_S)
                 opened.push_async_callback(probe.close)

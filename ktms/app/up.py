@@ -10,6 +10,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from ktms.adapters.embedded.failed import EmbeddedFailed
@@ -45,6 +46,7 @@ from ktms.domain.access.secret import Secret
 from ktms.domain.catalogue_rules import CatalogueInvalid, warnings
 from ktms.domain.joined_node import served_after
 from ktms.domain.snapshot import Model
+from ktms.engine.lasting import lasting
 from ktms.ports.config_store import Applied
 
 LOOPBACK = "127.0.0.1"
@@ -108,7 +110,8 @@ async def up(options: UpOptions, settings: Settings, home: Home, data_dir: Path)
             sys.stdout.write(banner(text) + "\n")
             sys.stdout.flush()
             watch = watch_redis(probe, real.telemetry, real.redis_silenced)
-            await run_until_stopped(gateway, stops, (gateway.run, real.telemetry.run, watch))
+            settling = partial(lasting, "settle-telemetry", real.telemetry.run, real.telemetry)
+            await run_until_stopped(gateway, stops, (gateway.run, settling, watch))
     sys.stdout.write("stopped\n")
 
 

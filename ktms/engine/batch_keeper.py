@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from ktms.engine.batch_examiner import Examiner
 from ktms.engine.drain import Drain
+from ktms.engine.lasting import run_lasting
 from ktms.ports.batch_upkeep import BatchUpkeep
 from ktms.ports.catalogue import StoreAway
 from ktms.ports.entropy import Entropy
@@ -57,11 +58,13 @@ class BatchKeeper:
 
     async def run(self) -> None:
         """Keep batches going until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._examines(), name="examine-batches")
-            group.create_task(self._tends(), name="tend-batches")
-            group.create_task(self._forgets(), name="forget-batches")
-            group.create_task(self._counts(), name="count-lines")
+        loops = {
+            "examine-batches": self._examines,
+            "tend-batches": self._tends,
+            "forget-batches": self._forgets,
+            "count-lines": self._counts,
+        }
+        await run_lasting(loops, self._telemetry)
 
     async def tend(self) -> None:
         """Examine what waits for it, and move on what is due."""

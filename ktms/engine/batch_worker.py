@@ -11,6 +11,7 @@ to whoever has fewer. Not here: what becomes of a failure (`domain/batch/line.py
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from ktms.dialects.openai_chat.batch_line import (
@@ -29,12 +30,14 @@ from ktms.domain.batch.names import BatchId
 from ktms.domain.batch.shares import shares, to_give_up
 from ktms.domain.call import NO_CHOICES
 from ktms.domain.errors import ErrorCode, Problem, problem
+from ktms.domain.fault import fault_of
 from ktms.domain.ids import KeyId
 from ktms.engine.admit import Admission
 from ktms.engine.batch_hand import Hand, Held, Rests, Turns
 from ktms.engine.call import Call, Failed, LineRun, Whole
 from ktms.engine.drain import Drain
 from ktms.engine.ids import Identities
+from ktms.engine.lasting import Loop, run_lasting
 from ktms.engine.outbox import Outbox
 from ktms.engine.switchboard import Switchboard
 from ktms.ports.catalogue import StoreAway
@@ -116,8 +119,8 @@ class BatchWorker:
     async def run(self) -> None:
         """Run lines until cancelled; what is under way then is given back."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._renews(), name="renew-lines")
-            group.create_task(self._serves(group), name="claim-lines")
+            loops: dict[str, Loop] = {"renew-lines": self._renews, "claim-lines": partial(self._serves, group)}
+            group.create_task(run_lasting(loops, self._means.telemetry))
 
     async def _serves(self, group: asyncio.TaskGroup) -> None:
         while True:
@@ -187,7 +190,7 @@ class BatchWorker:
                 await self._return(line)
             raise
         except Exception as error:  # noqa: BLE001 - the boundary: our mistake costs one run of one line
-            self._means.telemetry.event("error", "internal_error", kind=type(error).__name__, where="batch_line")
+            self._means.telemetry.event("error", "internal_error", **fault_of(error))
             await self._return(line, FAILED_PAUSE_S)
         finally:
             self._hand.drop(line.ref)

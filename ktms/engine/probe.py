@@ -10,6 +10,7 @@ Not here: what a look is (`look.py`), what follows from it (`domain/capacity/nod
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 
 from ktms.domain.capacity.node_health import MISSES_MAX, Evidence, believed
@@ -18,6 +19,7 @@ from ktms.domain.capacity.seat import Health, NodeState, Seat
 from ktms.domain.capacity.serving import unlisted
 from ktms.domain.catalogue import EngineKind
 from ktms.domain.ids import NodeName
+from ktms.engine.lasting import Loop, run_lasting, spared
 from ktms.engine.look import LOAD_S, TOKEN_S, Looks
 from ktms.engine.node_walk import Machines
 from ktms.ports.fleet_board import FleetBoard
@@ -75,9 +77,10 @@ class Prober:
     async def run(self) -> None:
         """Look and load until cancelled."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._rounds(), name="probe-nodes")
-            group.create_task(self._begin_each(group, self._token_due.get, self._ask_token, TOKENS_AT_ONCE))
-            group.create_task(self._begin_each(group, self._loads.next, self._load, LOADS_AT_ONCE))
+            tokens = partial(self._begin_each, group, self._token_due.get, self._ask_token, TOKENS_AT_ONCE)
+            loads = partial(self._begin_each, group, self._loads.next, self._load, LOADS_AT_ONCE)
+            loops: dict[str, Loop] = {"probe-nodes": self._rounds, "ask-tokens": tokens, "load-models": loads}
+            group.create_task(run_lasting(loops, self._telemetry))
 
     async def _begin_each(
         self,
@@ -91,7 +94,7 @@ class Prober:
 
         async def run(seat: Seat) -> None:
             try:
-                await work(seat)
+                await spared("ask-node", partial(work, seat), self._telemetry)
             finally:
                 places.release()
 

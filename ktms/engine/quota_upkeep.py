@@ -9,6 +9,7 @@ Not here: reserving and settling (`budget.py`).
 import asyncio
 
 from ktms.engine.budget import Budget
+from ktms.engine.lasting import run_lasting
 from ktms.ports.entropy import Entropy
 from ktms.ports.ledger import LedgerAway
 from ktms.ports.quota_store import BEAT_EVERY_S, QuotaStore, QuotaStoreAway
@@ -39,9 +40,8 @@ class QuotaUpkeep:
 
     async def run(self) -> None:
         """Beat and reconcile until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._beats(), name="quota-beats")
-            group.create_task(self._reconciles(), name="quota-reconciles")
+        loops = {"quota-beats": self._beats, "quota-reconciles": self._reconciles}
+        await run_lasting(loops, self._telemetry)
 
     async def beat(self) -> bool:
         """Beat once; False: the store was away."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from ktms.domain.catalogue_rules import CatalogueInvalid
 from ktms.engine.admit import Admission
 from ktms.engine.current import Current
+from ktms.engine.lasting import run_lasting
 from ktms.engine.settings import EngineSettings
 from ktms.ports.catalogue import CatalogueStore, StoreAway
 from ktms.ports.change_feed import CatalogueChanged, ChangeFeed, KeyChanged
@@ -54,10 +55,12 @@ class Refresher:
 
     async def run(self) -> None:
         """Run all loops until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._poll_catalogue(), name="poll-catalogue")
-            group.create_task(self._reverify_keys(), name="reverify-keys")
-            group.create_task(self._listen(), name="listen")
+        loops = {
+            "poll-catalogue": self._poll_catalogue,
+            "reverify-keys": self._reverify_keys,
+            "listen": self._listen,
+        }
+        await run_lasting(loops, self._telemetry)
 
     async def refresh(self) -> bool:
         """Load the newest snapshot if it is not in force; False when the store is away or it does not compile."""

@@ -19,6 +19,7 @@ from ktms.domain.access.client_key import ClientKey
 from ktms.domain.errors import CallFailed, ErrorCode, problem
 from ktms.domain.units import MS_PER_S
 from ktms.engine.call import Call, Result, Streamed, Whole
+from ktms.engine.lasting import run_lasting
 from ktms.engine.recording import Recording
 from ktms.engine.trail import Trail
 from ktms.ports.catalogue import StoreAway
@@ -141,10 +142,8 @@ class KeyedCalls:
 
     async def run(self) -> None:
         """Tell the store what is owed, and remove what is over, until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            for _ in range(AT_ONCE_MAX):
-                group.create_task(self._pay(), name="end-keyed-calls")
-            group.create_task(self._sweep(), name="forget-repeats")
+        loops = {f"end-keyed-calls-{nth}": self._pay for nth in range(1, AT_ONCE_MAX + 1)}
+        await run_lasting(loops | {"forget-repeats": self._sweep}, self._means.telemetry)
 
     async def _repeatable(self, call: Call, key: ClientKey) -> Repeatable:
         assert call.once is not None

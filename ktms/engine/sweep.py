@@ -9,6 +9,7 @@ import asyncio
 
 from ktms.domain.ids import NodeName
 from ktms.engine.fleet import Fleet
+from ktms.engine.lasting import run_lasting
 from ktms.engine.waiting import POLL_S, Queues
 from ktms.ports.fleet_board import FleetBoard
 from ktms.ports.lease_store import RENEW_EVERY_S, LeaseStore, LeaseStoreAway
@@ -49,11 +50,13 @@ class Sweeper:
 
     async def run(self) -> None:
         """Renew, read and listen until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._renew(), name="renew-leases")
-            group.create_task(self._view(), name="read-fleet")
-            group.create_task(self._poll(), name="poll-queues")
-            group.create_task(self._listen(), name="hear-free-slots")
+        loops = {
+            "renew-leases": self._renew,
+            "read-fleet": self._view,
+            "poll-queues": self._poll,
+            "hear-free-slots": self._listen,
+        }
+        await run_lasting(loops, self._telemetry)
 
     async def look(self) -> None:
         """Read the board once, about everything."""

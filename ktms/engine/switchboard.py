@@ -12,6 +12,7 @@ from functools import partial
 
 from ktms.domain.call import Route
 from ktms.domain.errors import CallFailed, ErrorCode, Problem, problem
+from ktms.domain.fault import fault_of
 from ktms.domain.ids import RequestId
 from ktms.domain.routing.choose import Listed, visible
 from ktms.domain.snapshot import Snapshot
@@ -82,7 +83,7 @@ class Switchboard:
             task.uncancel()  # its last act is to tell its client
             result = self._failed(_DRAINING, trail)
         except Exception as error:  # noqa: BLE001 - the boundary: our mistake becomes a 500 and a line in the log
-            parts.telemetry.event("error", "internal_error", kind=type(error).__name__, where=_where(error))
+            parts.telemetry.event("error", "internal_error", **fault_of(error))
             result = self._failed(_INTERNAL, trail)
         finally:
             parts.drain.left(task)
@@ -174,11 +175,3 @@ class Switchboard:
             trail.stream.fail(cause)
             return Streamed(cause)
         return Failed(trail.headers(self._parts.clock.monotonic()), cause)
-
-
-def _where(error: Exception) -> str:
-    """Give file and line of our own code where an internal error came from; never its message."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return "unknown" if trace is None else f"{trace.tb_frame.f_code.co_name}:{trace.tb_lineno}"

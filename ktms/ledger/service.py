@@ -17,6 +17,7 @@ from ktms.adapters.grpc.gen import ledger_pb2
 from ktms.adapters.grpc.report_messages import query_of, row_message, spent_message
 from ktms.adapters.grpc.wire import ACCOUNTS_MAX, EVENTS_MAX
 from ktms.domain.access.usage_report import UsageTooFine
+from ktms.domain.fault import fault_of
 from ktms.ports.ledger import Ledger, LedgerAway
 from ktms.ports.telemetry import Telemetry
 from ktms.ports.usage_reports import UsageReports
@@ -76,7 +77,7 @@ class LedgerService:
         except Exception as error:
             refused = _status(error)
             if refused.code is grpc.StatusCode.INTERNAL:
-                self._telemetry.event("error", "ledger_call_failed", method=name, kind=type(error).__name__)
+                self._telemetry.event("error", "ledger_call_failed", method=name, **fault_of(error))
             raise refused from error
 
     async def _record(self, data: bytes) -> Message:

@@ -43,6 +43,7 @@ class Count(StrEnum):
     SNAPSHOT_SAVES = "snapshot_saves"  # label: result; saved, failed
     USAGE_DROPPED = "usage_dropped"  # usage events that no ledger will ever have
     LOOP_BLOCKED = "loop_blocked"  # stalls of the event loop
+    LOOPS_FAILED = "loops_failed"  # label: loop; a mistake of ours ended one, and it was begun again
     CALLS_SHED = "calls_shed"  # label: reason; calls, loop, connections
 
 

@@ -254,6 +254,14 @@ _GATEWAY = (
         "{{ $labels.instance }} has started anew again and again",
     ),
     Alert(
+        "KtmsMistake",
+        "FG3",
+        Severity.WARNING,
+        0,
+        _new_or_grows("ktms_loops_failed_total", "10m"),
+        "A work of {{ $labels.instance }} failed and was begun again: report internal_error of its log",
+    ),
+    Alert(
         "KtmsReleasesMixed",
         "FG4",
         Severity.INFO,

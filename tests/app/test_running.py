@@ -2,13 +2,18 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
+from ktms.adapters.memory.change_feed import MemoryChangeFeed
 from ktms.adapters.memory.upstream import Silence, Wait
+from ktms.app.assemble import assemble
 from ktms.app.failed import StartFailed
 from ktms.app.gateway import GatewaySettings
 from ktms.app.running import Stops, run_until_stopped, stop_signals
+from ktms.ports.change_feed import News
+from ktms.ports.telemetry import Count
 from tests.api.house import House, chat
 from tests.api.wire_client import Answer, connected
 from tests.engine.rig import CATALOGUE, whole
@@ -132,6 +137,37 @@ async def test_a_refusal_from_within_a_group_is_told_as_itself(house: House) -> 
 
 async def _refuse() -> None:
     raise StartFailed("no")
+
+
+class BrokenFeed(MemoryChangeFeed):
+    """Fails as nobody foresaw when it is first listened to."""
+
+    failed = False
+
+    async def listen(self) -> AsyncIterator[News]:
+        if not self.failed:
+            self.failed = True
+            raise ZeroDivisionError
+        async for news in super().listen():
+            yield news
+
+
+async def test_a_mistake_in_what_runs_beside_the_calls_ends_neither_them_nor_the_others() -> None:
+    house, stops = House(QUICK, CATALOGUE), Stops()
+    ports = replace(house.ports, changes=BrokenFeed(house.store))
+    house.gateway = assemble(ports, None, QUICK)
+    house.says("alpha", whole())
+    await house.start()
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(run_until_stopped(house.gateway, stops, (house.gateway.run,)))
+        async with asyncio.timeout(10):
+            while not house.telemetry.counts[Count.LOOPS_FAILED]:  # noqa: ASYNC110 - nobody tells when
+                await asyncio.sleep(0)
+        assert (await house.chat()).status == 200
+        assert not running.done()
+        stops.asked()
+    (told,) = [event for event in house.telemetry.events if event.name == "internal_error"]
+    assert (told.facts["loop"], told.facts["kind"]) == ("listen", "ZeroDivisionError")
 
 
 async def test_our_own_mistake_ends_the_gateway_and_is_not_hidden(house: House) -> None:

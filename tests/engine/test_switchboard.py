@@ -86,7 +86,7 @@ async def test_our_own_mistake_is_a_500_without_a_word_of_it(rig: Rig, monkeypat
     assert "secret" not in end.message
     (event,) = rig.telemetry.events
     assert (event.name, event.facts["kind"]) == ("internal_error", "ValueError")
-    assert "broken:" in str(event.facts["where"])
+    assert "engine/attempt.py:" in str(event.facts["where"])
     assert "secret" not in repr(rig.telemetry)
     rig.assert_at_rest(calls=1)
 

@@ -16,6 +16,8 @@ BOUNDARIES: dict[str, str] = {
     "ktms/ledger/service.py": "the outermost frame of a call of the ledger: our mistake is INTERNAL, textless",
     "ktms/app/cli/root.py": "the outermost frame of a command: one line and exit 1 instead of a traceback",
     "ktms/engine/batch_worker.py": "the outermost frame of a line: our mistake costs one run of it",
+    "ktms/engine/lasting.py": "the outermost frame of a work beside the calls: our mistake costs one turn of it",
+    "ktms/adapters/redis/link.py": "the outermost frame of round trips: a mistake counts as a lost connection",
     "ktms/engine/switchboard.py": "the outermost frame of a call: our mistake is a 500, not a lost connection",
     "sim/kernelless.py": "an executor's call: its error belongs to the future",
     "sim/loop.py": "an event loop's callbacks: asyncio reports their errors, it does not die of them",

@@ -54,6 +54,29 @@ def test_ci_passes_over_nothing_of_the_chaos_suite_and_gives_it_25_minutes(root:
     assert re.search(r'timeout .* 25m make chaos ARGS="--again --json \$rows"$', text, re.MULTILINE)
 
 
+def test_a_part_of_ci_that_fails_does_not_hide_the_others_and_its_last_words_stand_at_the_end(
+    root: Path, tmp_path: Path
+) -> None:
+    (tmp_path / ".ci").mkdir()
+    for name in ("run", "install-toxiproxy"):
+        stand_in = tmp_path / ".ci" / name
+        stand_in.write_text((root / ".ci/run").read_text() if name == "run" else "#!/bin/sh\n")
+        stand_in.chmod(0o755)
+    said = 'echo "$1 says"; [ "$1" != chaos ] || { echo "FAILED redis-down" >&2; exit 1; }'
+    (tmp_path / "make").write_text(f"#!/bin/sh\n{said}\n")
+    (tmp_path / "git").write_text("#!/bin/sh\necho 0123456789abcdef\n")
+    for name in ("make", "git"):
+        (tmp_path / name).chmod(0o755)
+    first_in_path = ("sh", "-c", 'PATH="$0:$PATH" exec "$1"', tmp_path, tmp_path / ".ci/run")
+    done = subprocess.run(first_in_path, capture_output=True, text=True, check=False, timeout=60)
+    *_, before, first, second, check, toxiproxy, test, chaos, matrix, swarm = done.stdout.splitlines()
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert (before, first, second) == ("--- the last lines of chaos", "chaos says", "FAILED redis-down")
+    assert [line.split()[-1] for line in (check, toxiproxy, test, chaos, matrix, swarm)] == [
+        "ok", "ok", "ok", "FAILED", "ok", "ok"
+    ]  # fmt: skip
+
+
 def test_github_calls_what_ci_calls(root: Path) -> None:
     assert "- run: .ci/run" in (root / ".github/workflows/ci.yml").read_text()
 

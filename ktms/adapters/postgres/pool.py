@@ -52,17 +52,18 @@ BRIEF_S = SERVER_LOOKS_MS / 1000
 PREPARED_MAX = 100
 """Statements kept prepared per connection: there are fewer in all."""
 
-_AWAY_STATES = ("08", "25006", "28", "3D", "40", "53", "55P03", "57", "58", "XX")
+_AWAY_STATES = ("08", "25006", "25P03", "25P04", "28", "3D", "40", "53", "55P03", "57", "58", "XX")
 """SQLSTATE beginnings that speak of the server's state, not of our statement: connection, read-only after
-failover, credentials, no such database, rolled back, no resources, lock not available, shutdown or cancelled,
-system, internal."""
+failover, ended while idle or too long in a transaction, credentials, no such database, rolled back, no resources,
+lock not available, shutdown or cancelled, system, internal."""
 
 FAILURES = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 """All that a connection fails with. The last is what asyncpg did not foresee: a server that leaves with its first
 word, right after it has let us in, is told so."""
 
-_SCHEMA_LACKS = (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError)
-"""Our statements name only what our migrations make: this replica, or another one, has not come to them yet."""
+_SCHEMA_LACKS = (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError, asyncpg.InvalidCachedStatementError)
+"""Our statements name only what our migrations make: this replica, or another one, has not come to them yet, or is
+at it right now: then a plan that was kept no longer fits within a transaction."""
 
 
 class Database:

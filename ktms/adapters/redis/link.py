@@ -165,7 +165,12 @@ class RedisLink:
     async def _serve(self) -> None:
         try:
             while await self._due():
-                await self._carry()
+                try:
+                    await self._carry()
+                except Exception as error:  # noqa: BLE001 - the boundary: a mistake here must not end the gateway
+                    await self._line.drop()
+                    self._guard.failed(asyncio.get_running_loop().time())
+                    self._refuse_waiting(_away("error", error))
         finally:
             await self._line.drop()
             self._ends = True

@@ -54,6 +54,11 @@ _COUNTS: dict[Count, tuple[str, str, tuple[str, ...]]] = {
     Count.SNAPSHOT_SAVES: ("ktms_snapshot_saves_total", "Savings of the snapshot to its file", ("result",)),
     Count.USAGE_DROPPED: ("ktms_usage_events_dropped_total", "Usage events that no ledger will ever have", ()),
     Count.LOOP_BLOCKED: ("ktms_loop_blocked_total", "Stalls of the event loop of 100 ms and more", ()),
+    Count.LOOPS_FAILED: (
+        "ktms_loops_failed_total",
+        "Works beside the calls begun again after a failure",
+        ("loop",),
+    ),
     Count.CALLS_SHED: ("ktms_calls_shed_total", "Calls refused because there is too much to do", ("reason",)),
 }
 assert set(_COUNTS) == set(Count), "every count has a name"

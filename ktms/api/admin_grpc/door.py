@@ -18,6 +18,7 @@ from ktms.api.admin_grpc.rights import NO_VALID_KEY, ROLE_NEEDED, Metadata, auth
 from ktms.domain.access.actor import Actor
 from ktms.domain.access.usage_report import UsageTooFine
 from ktms.domain.catalogue_rules import CatalogueInvalid
+from ktms.domain.fault import fault_of
 from ktms.ports.catalogue import StoreAway
 from ktms.ports.key_admin import KeyAdmin, NameTaken, UnknownTenant
 from ktms.ports.ledger import LedgerAway
@@ -64,7 +65,7 @@ class Door:
         except Exception as error:
             refused = _status(error)
             if refused.code is grpc.StatusCode.INTERNAL:
-                self.telemetry.event("error", "admin_call_failed", method=name, kind=type(error).__name__)
+                self.telemetry.event("error", "admin_call_failed", method=name, **fault_of(error))
             raise refused from error
 
     async def _admit(self, name: str, metadata: Metadata) -> Actor:

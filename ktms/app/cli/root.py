@@ -16,6 +16,7 @@ from ktms.app.cli.failed import CommandFailed
 from ktms.app.cli.screen import say
 from ktms.config.command_settings import debugging
 from ktms.config.environment import process_environment
+from ktms.domain.fault import fault_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,9 @@ class Root(click.Group):
             raise  # click's own ways to end
         except Exception as error:  # noqa: BLE001 - the last line of defence: no traceback for a person
             # Its text is not shown: nobody has checked it for secrets.
-            _report(error, (f"unexpected error ({type(error).__name__}); KTMS_LOG_LEVEL=debug shows where",))
+            fault = fault_of(error)
+            more = "KTMS_LOG_LEVEL=debug shows more"
+            _report(error, (f"unexpected error ({fault['kind']} at {fault['where']}); {more}",))
         return ctx.exit(1)
 
 

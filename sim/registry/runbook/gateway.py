@@ -36,7 +36,8 @@ GATEWAY: dict[str, Page] = {
         "events are sent by the next process, with `KTMS_SPOOL_DIR` (FL6). Nothing is billed twice.",
         look=(
             "the supervisor: killed for want of memory, by a probe, or ended by itself",
-            "`internal_error` in its log before it went; `process_resident_memory_bytes` as it was",
+            "`internal_error` in its log before it went, and where; `process_resident_memory_bytes` as it was",
+            "`ktms_loops_failed_total`: a mistake of ours ends one work beside the calls, which is begun again",
             "`ktms_node_slots_busy` on the others",
         ),
         do="Start it again; nothing has to be cleaned up. Use `/healthz` for liveness, never `/readyz`.",

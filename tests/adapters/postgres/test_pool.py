@@ -212,6 +212,25 @@ async def test_a_schema_that_is_not_migrated_yet_is_away(bare_dsn: str, statemen
     await database.close()
 
 
+async def test_fg10_a_schema_that_changes_under_a_kept_plan_is_away_for_once(bare_dsn: str) -> None:
+    database = Database(bare_dsn)
+    await database.open()
+
+    async def read() -> None:
+        async with database.transaction("read", snapshot=True) as connection:
+            await connection.fetch("select * from growing")
+
+    async with database.session("prepare") as connection:
+        await connection.execute("create table growing (first int)")
+    await read()
+    async with database.session("migrate") as connection:
+        await connection.execute("alter table growing add column second int")
+    with pytest.raises(StoreAway, match="InvalidCachedStatementError"):
+        await read()
+    await read()
+    await database.close()
+
+
 @pytest.mark.parametrize(
     ("error", "about_server"),
     [
@@ -221,6 +240,7 @@ async def test_a_schema_that_is_not_migrated_yet_is_away(bare_dsn: str, statemen
         (asyncpg.CannotConnectNowError(), True),
         (asyncpg.AdminShutdownError(), True),
         (asyncpg.ReadOnlySQLTransactionError(), True),
+        (asyncpg.IdleInTransactionSessionTimeoutError(), True),
         (asyncpg.DeadlockDetectedError(), True),
         (asyncpg.InvalidCatalogNameError(), True),
         (asyncpg.InterfaceError("connection is closed"), True),

@@ -295,3 +295,10 @@ async def test_a_link_that_is_cancelled_leaves_nobody_waiting(stand_in: StandIn)
             await asyncio.sleep(0)
         using.cancel()
     assert await kind_of(asked[0]) == "away"
+
+
+async def test_a_mistake_of_ours_in_a_round_trip_costs_that_one_and_not_the_gateway(stand_in: StandIn) -> None:
+    async with RedisLink(stand_in.url, timeout_s=PATIENT_S) as link:
+        unsayable: tuple[str, ...] = ("GET", object())  # type: ignore[assignment]  # nobody foresaw it
+        assert await kind_of(link.ask(unsayable)) == "away"
+        assert await ask(link) == "answered"

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 from chaos.report.picture import draw
@@ -21,7 +22,7 @@ ROW = Row(
 
 
 def test_what_was_not_proven_stands_in_brackets_and_is_explained() -> None:
-    head, line, complaint = lines_of([ROW])
+    head, line, complaint, *_ = lines_of([ROW])
     assert head.split() == [
         "experiment",
         "proves",
@@ -35,6 +36,15 @@ def test_what_was_not_proven_stands_in_brackets_and_is_explained() -> None:
     ]
     assert line.split() == ["redis-down", "FR1", "(FR5)", "100", "3", "100", "ms", "250", "ms", "1.5", "s"]
     assert complaint == "  ! FR5: 1 of 2"
+
+
+def test_the_end_says_what_failed_for_whoever_reads_only_the_end_of_a_log() -> None:
+    passed = replace(ROW, experiment="redis-hung", passed=True, complaints=())
+    told = replace(ROW, complaints=("FR5: 1 of 2", "FR1: late"))
+    assert list(lines_of([told, passed]))[-2:] == [
+        "1 of 2 experiments prove their ids",
+        "FAILED redis-down: FR5: 1 of 2 (and 1 more, above)",
+    ]
 
 
 def test_a_picture_is_a_png(tmp_path: Path) -> None:
