@@ -5,13 +5,14 @@ what was saved while that counts (FP9).
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from functools import partial
 
 from ktms.adapters.postgres.encryption_state import KeyringMismatch
 from ktms.adapters.postgres.migrate import MigrationRefused
 from ktms.adapters.redis.connect import RedisProbe
+from ktms.adapters.system.garbage import put_lasting_aside
 from ktms.adapters.system.open_files import raise_open_files
 from ktms.adapters.system.port_owner import port_owner
 from ktms.adapters.telemetry.access_line import LogFormat
@@ -29,7 +30,7 @@ from ktms.config.settings import Settings
 from ktms.domain.access.key_form import KeyKind, read_key
 from ktms.domain.access.keyring import Keyring, KeyringInvalid, parse_keyring
 from ktms.domain.access.secret import Secret
-from ktms.engine.lasting import lasting
+from ktms.engine.lasting import Loop, lasting
 
 STDOUT = 1
 MS_PER_S = 1000
@@ -66,6 +67,7 @@ async def serve(settings: Settings) -> None:
                     allow_plaintext=settings.admin_allow_plaintext,
                 )
             )
+            put_lasting_aside()
             at = {"http": str(settings.http_addr), "admin": str(settings.admin_addr)}
             real.telemetry.event("info", "listening", **at)
             preparing = _Preparing(real, settings.bootstrap_admin_key)
@@ -77,13 +79,17 @@ async def serve(settings: Settings) -> None:
                         await prepared
                     await gateway.run()
 
-            settling = partial(lasting, "settle-telemetry", real.telemetry.run, real.telemetry)
-            works: list[Callable[[], Awaitable[None]]] = [run, settling]
-            if settings.redis_url is not None:
-                probe = RedisProbe(settings.redis_url.reveal(), settings.redis_timeout_ms / MS_PER_S)
-                opened.push_async_callback(probe.close)
-                works.append(watch_redis(probe, real.telemetry, real.redis_silenced))
+            works = (run, *_works_beside(settings, real, opened))
             await run_until_stopped(gateway, stops, works)
+
+
+def _works_beside(settings: Settings, real: Production, opened: AsyncExitStack) -> Iterator[Loop]:
+    """Give what runs beside the gateway and is none of its engine's."""
+    yield partial(lasting, "settle-telemetry", real.telemetry.run, real.telemetry)
+    if settings.redis_url is not None:
+        probe = RedisProbe(settings.redis_url.reveal(), settings.redis_timeout_ms / MS_PER_S)
+        opened.push_async_callback(probe.close)
+        yield watch_redis(probe, real.telemetry, real.redis_silenced)
 
 
 async def _listen(start: Callable[[str, int], Awaitable[int]], address: Address) -> None:

@@ -20,6 +20,7 @@ from ktms.adapters.embedded.valkey_server import EmbeddedValkey
 from ktms.adapters.postgres.encryption_state import KeyringMismatch
 from ktms.adapters.postgres.migrate import MigrationRefused
 from ktms.adapters.redis.connect import RedisProbe
+from ktms.adapters.system.garbage import put_lasting_aside
 from ktms.adapters.system.open_files import raise_open_files
 from ktms.adapters.system.port_owner import port_owner
 from ktms.adapters.telemetry.access_line import LogFormat
@@ -107,6 +108,7 @@ async def up(options: UpOptions, settings: Settings, home: Home, data_dir: Path)
                 data_dir=data_dir,
                 seconds=os.times().elapsed - began_at,
             )
+            put_lasting_aside()
             sys.stdout.write(banner(text) + "\n")
             sys.stdout.flush()
             watch = watch_redis(probe, real.telemetry, real.redis_silenced)

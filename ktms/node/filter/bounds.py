@@ -16,6 +16,7 @@ class Bounds:
     body_s: float = 30.0  # to send a small body
     body_rate_min_bytes_per_s: int = 8 * KIB  # a large one earns more time at this rate
     body_max_bytes: int = 32 * MIB  # what the gateway takes of a client
+    bodies_max_bytes: int = 256 * MIB  # of all calls under way together: the machine's memory is for its engine
     connections_max: int = 2048  # one for each of the 1,024 slots a node may announce, and as many to spare
     ping_s: float = 15.0  # edges of tunnels cut an answer that is silent for 100 s
     connect_s: float = 2.0  # the engine is on this machine or beside it

@@ -13,6 +13,7 @@ from aiohttp import web
 
 from ktms.domain.errors import ErrorCode
 from ktms.node.filter.body import EngineBody, engine_body
+from ktms.node.filter.body_room import BodyRoom, Share
 from ktms.node.filter.bounds import Bounds
 from ktms.node.filter.connection import Server
 from ktms.node.filter.inbound_body import read_body
@@ -64,6 +65,7 @@ class Filter:
         self._state = state
         self._tls = tls
         self._bounds = bounds or Bounds()
+        self._room = BodyRoom(self._bounds.bodies_max_bytes)
         self._served = served
         self._dates = Dates(now)
         self._token = TokenCheck(settings.node_token)
@@ -143,16 +145,17 @@ class Filter:
     async def _chat(self, request: web.BaseRequest, way: WayBack) -> None:
         self._state.begin()
         try:
-            body = await self._body(request)
-            if isinstance(body, Refused):
-                way.refuse(body)
-            else:
-                await self._relay.chat(body, way)
+            with self._room.share() as share:
+                body = await self._body(request, share)
+                if isinstance(body, Refused):
+                    way.refuse(body)
+                else:
+                    await self._relay.chat(body, way)
         finally:
             self._state.end()
 
-    async def _body(self, request: web.BaseRequest) -> EngineBody | Refused:
-        raw = await read_body(request, self._bounds)
+    async def _body(self, request: web.BaseRequest, share: Share) -> EngineBody | Refused:
+        raw = await read_body(request, self._bounds, share)
         return raw if isinstance(raw, Refused) else engine_body(raw, self._engine_name, self._settings.engine)
 
     def _engine_name(self, asked: str) -> str | None:

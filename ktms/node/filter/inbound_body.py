@@ -9,6 +9,7 @@ from aiohttp import web
 from aiohttp.http import HttpProcessingError
 
 from ktms.domain.errors import ErrorCode
+from ktms.node.filter.body_room import Share
 from ktms.node.filter.bounds import MIB, Bounds
 from ktms.node.filter.refused import Refused, refused
 
@@ -16,21 +17,29 @@ _BROKEN = (web.RequestPayloadError, HttpProcessingError)
 """aiohttp's two parsers raise one each."""
 
 
-async def read_body(request: web.BaseRequest, bounds: Bounds) -> bytes | Refused:
-    """Read the whole body, or say why not."""
+_NO_ROOM = refused(
+    ErrorCode.OVERLOADED,
+    "This node has its memory full of other calls.",
+    ends=True,
+    headers=(("Retry-After", "1"),),
+)
+
+
+async def read_body(request: web.BaseRequest, bounds: Bounds, share: Share) -> bytes | Refused:
+    """Read the whole body into its share of the room for all, or say why not."""
     if (request.content_length or 0) > bounds.body_max_bytes:
         return _too_large(bounds)
     if request.headers.get("Expect") and request.transport is not None and not request.content.is_eof():
         request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     try:
-        return await _pieces(request, bounds)
+        return await _pieces(request, bounds, share)
     except TimeoutError:
         return refused(ErrorCode.REQUEST_TIMEOUT, "The body came too slowly.", ends=True)
     except _BROKEN:
         return refused(ErrorCode.INVALID_REQUEST, "The body's framing is broken.", ends=True)
 
 
-async def _pieces(request: web.BaseRequest, bounds: Bounds) -> bytes | Refused:
+async def _pieces(request: web.BaseRequest, bounds: Bounds, share: Share) -> bytes | Refused:
     pieces: list[bytes] = []
     size = 0
     began_at = asyncio.get_running_loop().time()
@@ -43,6 +52,8 @@ async def _pieces(request: web.BaseRequest, bounds: Bounds) -> bytes | Refused:
         size += len(piece)
         if size > bounds.body_max_bytes:
             return _too_large(bounds)
+        if not share.take(len(piece)):
+            return _NO_ROOM
         pieces.append(piece)
 
 

@@ -26,6 +26,7 @@ _STATUS_OF = {
     ErrorCode.UPSTREAM_TIMEOUT: 504,
     ErrorCode.DRAINING: 503,
     ErrorCode.NO_NODE_AVAILABLE: 503,
+    ErrorCode.OVERLOADED: 503,
 }
 """The same as the gateway's for its own errors."""
 

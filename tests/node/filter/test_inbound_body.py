@@ -3,6 +3,8 @@
 `test_both_parsers.py` runs this file once more with aiohttp's parser in Python.
 """
 
+import json
+
 import pytest
 
 from ktms.node.filter.bounds import Bounds
@@ -25,6 +27,23 @@ async def test_a_body_of_chunks_that_grows_too_large_is_refused_before_it_ends()
         await wire.send(head, b"258\r\n" + b"x" * 600 + b"\r\n", b"258\r\n" + b"x" * 600 + b"\r\n")
         assert (await wire.answer()).status == 413
         assert gate.engine.heads == []
+
+
+async def test_all_bodies_together_have_a_bound_and_the_end_of_a_call_makes_room() -> None:
+    body = json.dumps(ASKED).encode().ljust(700)
+    async with gate_of(bounds=Bounds(bodies_max_bytes=1000)) as gate, connected(gate.port) as first:
+        await first.send(chat(body))
+        asked = await gate.engine.asked()
+        async with connected(gate.port) as second:
+            await second.send(chat(body))
+            answer = await second.answer()
+            assert (answer.status, answer.code, answer.headers["retry-after"]) == (503, "overloaded", "1")
+        await asked.answer(b"{}")
+        assert (await first.answer()).status == 200
+        async with connected(gate.port) as third:
+            await third.send(chat(body))
+            await (await gate.engine.asked()).answer(b"{}")
+            assert (await third.answer()).status == 200
 
 
 async def test_a_body_that_comes_too_slowly_is_refused() -> None:
