@@ -47,7 +47,7 @@ from ktms.domain.access.secret import Secret
 from ktms.domain.catalogue_rules import CatalogueInvalid, warnings
 from ktms.domain.joined_node import served_after
 from ktms.domain.snapshot import Model
-from ktms.engine.lasting import lasting
+from ktms.engine.lasting import Loop, lasting
 from ktms.ports.config_store import Applied
 
 LOOPBACK = "127.0.0.1"
@@ -75,7 +75,7 @@ async def up(options: UpOptions, settings: Settings, home: Home, data_dir: Path)
     _refuse_taken(options.port)
     with stop_signals() as stops:
         async with AsyncExitStack() as opened:
-            real, probe = await _open_world(opened, settings, home, data_dir)
+            real, beside_it = await _open_world(opened, settings, home, data_dir)
             await first_owner(home, real.keys)
             new_key = await first_client_key(home, real.keys, real.ports.keys)
             wanted = await _wanted(options, file, real, opened)
@@ -111,9 +111,7 @@ async def up(options: UpOptions, settings: Settings, home: Home, data_dir: Path)
             put_lasting_aside()
             sys.stdout.write(banner(text) + "\n")
             sys.stdout.flush()
-            watch = watch_redis(probe, real.telemetry, real.redis_silenced)
-            settling = partial(lasting, "settle-telemetry", real.telemetry.run, real.telemetry)
-            await run_until_stopped(gateway, stops, (gateway.run, settling, watch))
+            await run_until_stopped(gateway, stops, (gateway.run, *beside_it))
     sys.stdout.write("stopped\n")
 
 
@@ -124,7 +122,8 @@ def _has_a_place(model: Model) -> bool:
 
 async def _open_world(
     opened: AsyncExitStack, settings: Settings, home: Home, data_dir: Path
-) -> tuple[Production, RedisProbe]:
+) -> tuple[Production, tuple[Loop, ...]]:
+    """Open everything, and give what runs beside the gateway and is none of its engine's."""
     try:
         postgres = await opened.enter_async_context(
             EmbeddedPostgres(data_dir, entropy=home.entropy, password_file=home.folder / "postgres.password")
@@ -152,7 +151,8 @@ async def _open_world(
         raise StartFailed(str(error)) from error
     probe = RedisProbe(valkey.url, settings.redis_timeout_ms / MS_PER_S)
     opened.push_async_callback(probe.close)
-    return real, probe
+    settling = partial(lasting, "settle-telemetry", real.telemetry.run, real.telemetry)
+    return real, (settling, watch_redis(probe, real.telemetry, real.redis_silenced))
 
 
 def _read(path: Path) -> GatewayFile:
