@@ -3,6 +3,7 @@
 No global of structlog or logging is configured: each telemetry has a logger of its own; importing does nothing.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Protocol
@@ -51,7 +52,7 @@ class _Lines:
         self._writer = writer
 
     def debug(self, text: str) -> None:
-        self._writer.put(text.encode() + b"\n")
+        self._writer.put(text.encode(errors="backslashreplace") + b"\n")
 
     info = warning = error = debug
 
@@ -69,4 +70,7 @@ def _renderer(log_format: LogFormat) -> Callable[..., str]:
 
 
 def _json(facts: object, **_options: object) -> str:
-    return msgspec.json.encode(facts, enc_hook=repr).decode()
+    try:
+        return msgspec.json.encode(facts, enc_hook=repr).decode()
+    except UnicodeEncodeError:  # a lone surrogate, as the system makes them of names that are not UTF-8
+        return json.dumps(facts, default=repr)

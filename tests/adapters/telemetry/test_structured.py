@@ -56,3 +56,10 @@ def test_a_value_of_an_unexpected_type_does_not_raise(bench: Any) -> None:
 def test_a_newline_in_a_fact_cannot_forge_a_line(bench: Any) -> None:
     bench.telemetry.event("info", "odd", name="a\n{}")
     assert len(bench.written().splitlines()) == 1
+
+
+@pytest.mark.parametrize("log_format", list(LogFormat))
+def test_a_name_that_is_not_utf_8_does_not_raise(make_bench: Callable[..., Any], log_format: LogFormat) -> None:
+    bench = make_bench(log_format=log_format)
+    bench.telemetry.event("warning", "snapshot_not_saved", reason="cannot write /srv/\udcff: disk full")
+    assert "\\udcff" in bench.written()
