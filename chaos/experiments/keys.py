@@ -4,6 +4,7 @@ Not here: a Postgres that is away (`postgres.py`).
 """
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
@@ -90,7 +91,11 @@ def _locked(broken: Broken) -> Iterator[Expected]:
     yield Expected("FP10", len(fine) == len(known) > 0, words)
 
 
-REVOKED = "leaver"
+REVOKED = ("leaver", "later-leaver")
+"""Keys that are revoked, in this order."""
+
+APART_S = 2.5
+"""Half a round of verification: whoever is about to ask for the first key has just asked for the second."""
 
 REFUSED_S = 10.0
 """A revoked key is refused within this on every replica (FP11)."""
@@ -101,11 +106,14 @@ AT_ONCE_S = 0.5
 
 @asynccontextmanager
 async def _revoked_unheard(stand: Stand) -> AsyncIterator[None]:
-    """Revoke a key while no replica hears of it: the way of the news takes what is sent and brings nothing."""
+    """Revoke keys while no replica hears of it: the way of the news takes what is sent and brings nothing."""
     stand.fault("feed_lost", on=True)
     for proxy in stand.ways.all_to(NEWS):
         await _hang(proxy)
-    await revoke_key(stand.gateways[0], stand.keys[REVOKED], stand.journal)
+    first, later = (stand.keys[name] for name in REVOKED)
+    await revoke_key(stand.gateways[0], first, stand.journal)
+    await asyncio.sleep(APART_S)
+    await revoke_key(stand.gateways[0], later, stand.journal)
     try:
         yield
     finally:
@@ -119,14 +127,16 @@ async def _hang(proxy: Proxy) -> None:
 
 
 def _of_revoked(broken: Broken, since_s: float) -> list[Call]:
-    """Give the calls of the revoked key that were sent so long after its revocation, or later."""
-    revoked_at = next((fact.at for fact in broken.journal.of("key_revoked")), broken.ended_at)
-    calls = [call for call in broken.watch.calls.values() if call.sent_at >= revoked_at + since_s]
-    return ended(call for call in calls if key_of(call) == REVOKED and call.code != "stale")
+    """Give the calls of revoked keys that were sent so long after their key's revocation, or later."""
+    facts = broken.journal.of("key_revoked")
+    revoked_at = {name: fact.at for name, fact in zip(REVOKED, facts, strict=False)}
+    since = {name: at + since_s for name, at in revoked_at.items()}
+    calls = [call for call in broken.watch.calls.values() if call.sent_at >= since.get(key_of(call), math.inf)]
+    return ended(call for call in calls if call.code != "stale")
 
 
 def _unheard(broken: Broken) -> list[Call]:
-    """Give its calls that were answered because nobody had heard."""
+    """Give their calls that were answered because nobody had heard."""
     return good(_of_revoked(broken, AT_ONCE_S))
 
 
@@ -160,14 +170,14 @@ KEY_EXPERIMENTS = (
     ),
     Experiment(
         "key-revoked-unheard",
-        "a key is revoked while the news of it are lost",
+        "keys are revoked while the news of it are lost",
         ("FP11",),
         _revoked_unheard,
         lambda broken: len(_unheard(broken)),
         _refused,
         felt_min=3,
         spans=Spans(fault_s=14.0, after_s=2.0),
-        settings=StandSettings(keys=(*StandSettings().keys, KeyWish(REVOKED)), news_apart=True),
+        settings=StandSettings(keys=(*StandSettings().keys, *map(KeyWish, REVOKED)), news_apart=True),
         figure=Figure(
             "round-replaces-keys", "calls answered later than 10 s after the revocation", _answered_late, 10.0
         ),

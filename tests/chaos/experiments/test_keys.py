@@ -67,6 +67,17 @@ def test_a_revoked_key_that_is_let_in_later_is_found() -> None:
     assert figure.of(over) == 1.0
 
 
+def test_the_second_key_counts_from_its_own_revocation() -> None:
+    story = revoked()
+    story.note(12.5, "key_revoked", key="key-5")
+    story.call(12.6, key="later-leaver", gateway="gw1")
+    story.call(13.5, key="later-leaver", gateway="gw1")
+    story.call(22.0, key="later-leaver", gateway="gw1")
+    over = story.over()
+    assert failing("key-revoked-unheard", over) == set()
+    assert EXPERIMENTS["key-revoked-unheard"].felt(over) == 4
+
+
 def test_a_replica_of_which_nothing_is_known_is_found() -> None:
     story = revoked()
     story.note(21.0, "host_up", "gw3")
