@@ -1,10 +1,11 @@
-"""An experiment carried out for its row: once, or once more where time or the stand was in the way.
+"""An experiment carried out for its row: once, or once more where time or a service was in the way.
 
-Rules: a stand that breaks by itself is a row that failed, and the others go on; once more only where a figure was
-missed or the stand broke, never where a judge objected. Not here: the run itself (`chaos/experiments/conduct.py`).
+Rules: a stand that breaks is a row that failed, and the others go on; once more only where a figure was missed or
+a service failed by itself, never where a judge objected or a process of the product failed: that is a finding.
+Not here: the run itself (`chaos/experiments/conduct.py`).
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 
 from chaos.experiments.conduct import Result
@@ -14,8 +15,11 @@ from chaos.report.rows import Row, broken_stand, row_of
 from chaos.services.service import ServiceFailed
 from chaos.stand.process import ProcessFailed
 
-STAND_BROKE = (ServiceFailed, ProcessFailed, ToxiproxyFailed)
+SERVICE_FAILED = (ServiceFailed, ToxiproxyFailed)
 """What says that an experiment was not carried out, and nothing of the product."""
+
+STAND_BROKE = (*SERVICE_FAILED, ProcessFailed)
+"""The last is one of the product's processes: it ended by itself, or did not do in time what it should."""
 
 Conducted = Callable[[], Awaitable[Result]]
 
@@ -36,14 +40,15 @@ async def _attempt(experiment: Experiment, conducted: Conducted) -> tuple[Row, b
     try:
         result = await conducted()
     except* STAND_BROKE as group:
-        broken = broken_stand(experiment, _first_of(group))
+        reasons = tuple(_leaves(group))
     else:
         return row_of(result), not result.passed and not result.violations
-    return broken, True
+    return broken_stand(experiment, str(reasons[0])), all(isinstance(one, SERVICE_FAILED) for one in reasons)
 
 
-def _first_of(group: BaseExceptionGroup[Exception]) -> str:
-    first: BaseException = group
-    while isinstance(first, BaseExceptionGroup):
-        first = first.exceptions[0]
-    return str(first)
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for one in error.exceptions:
+            yield from _leaves(one)
+    else:
+        yield error

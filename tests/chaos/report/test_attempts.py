@@ -8,7 +8,7 @@ import pytest
 from chaos.experiments.all_of_them import EXPERIMENTS
 from chaos.experiments.conduct import Result
 from chaos.experiments.experiment import Expected
-from chaos.report.attempts import STAND_BROKE, attempted
+from chaos.report.attempts import SERVICE_FAILED, attempted
 from chaos.stand.process import ProcessFailed
 from sim.checkers.violation import Violation
 from tests.chaos.experiments.story import RunStory
@@ -60,10 +60,16 @@ async def test_an_objection_of_a_judge_is_never_tried_away() -> None:
     assert "a call was answered twice" in row.complaints[0]
 
 
-@pytest.mark.parametrize("kind", STAND_BROKE)
-async def test_a_stand_that_breaks_by_itself_is_a_row_and_gets_a_second_chance(kind: type[Exception]) -> None:
+@pytest.mark.parametrize("kind", SERVICE_FAILED)
+async def test_a_service_that_fails_by_itself_is_a_row_and_gets_a_second_chance(kind: type[Exception]) -> None:
     row = await attempted(EXPERIMENT, InTurn(kind("no port"), ended(holds=True)), again=True)
     assert (row.passed, row.missed_first) == (True, ("the stand broke: no port",))
+
+
+async def test_a_gateway_that_ended_by_itself_is_never_tried_away() -> None:
+    twice = InTurn(ProcessFailed("gw2 ended by itself with 1"), ended(holds=True))
+    row = await attempted(EXPERIMENT, twice, again=True)
+    assert (row.passed, row.complaints) == (False, ("the stand broke: gw2 ended by itself with 1",))
 
 
 async def test_a_stand_that_broke_inside_of_a_group_of_tasks_says_why() -> None:
