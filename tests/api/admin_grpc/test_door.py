@@ -67,7 +67,13 @@ async def test_an_unforeseen_error_is_internal_without_details_and_reported_by_k
         await knock(broken)
     assert (refused.value.code, refused.value.details) == (grpc.StatusCode.INTERNAL, "internal error")
     event = knock.telemetry.events[-1]
-    assert (event.name, event.facts) == ("admin_call_failed", {"method": "GetVersion", "kind": "RuntimeError"})
+    assert (event.name, event.facts["method"], event.facts["kind"]) == (
+        "admin_call_failed",
+        "GetVersion",
+        "RuntimeError",
+    )
+    assert "admin_grpc/door.py:" in str(event.facts["where"])
+    assert "canary" not in str(event.facts)
 
 
 async def test_a_method_that_takes_too_long_ends_at_the_deadline(knock: Knock) -> None:

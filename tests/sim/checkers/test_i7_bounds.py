@@ -23,7 +23,7 @@ def test_a_busy_gateway_is_right() -> None:
 
 @pytest.mark.parametrize("name", ["tasks", "connections", "upstream_open", "inflight"])
 def test_a_leak_is_found(name: str) -> None:
-    (what,) = said(check, sampled(Story(), **{name: 41 if name == "tasks" else 11}))
+    (what,) = said(check, sampled(Story(), **{name: 51 if name == "tasks" else 11}))
     assert what.startswith(f"gw1 has {name}")
 
 
