@@ -1,14 +1,15 @@
 """The agent: filter, watcher, announcer and tunnel as one process, from its start to the last answer.
 
 Order at the start: the port opens, the engine is looked at, then the gateway is told. Order at the end: the
-gateway is told first, then nothing new is taken, running answers get their time, the port closes. A second signal
-ends it at once. Not here: what each part does, reading settings (`commands/run.py`).
+gateway is told first, then nothing new is taken, running answers get their time, the port closes. Who is
+superseded does the same, with nothing to tell. A second signal ends it at once. Not here: what each part does,
+reading settings (`commands/run.py`).
 """
 
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ from ktms.node.certificate import fingerprint, server_context
 from ktms.node.engines.all_of_them import engine_of
 from ktms.node.engines.look import Engine
 from ktms.node.engines.watcher import Watcher
+from ktms.node.far import far_session
 from ktms.node.filter.door import Filter
 from ktms.node.home import NodeHome
 from ktms.node.machine import Machine
@@ -37,6 +39,9 @@ EXIT_OK, EXIT_KILLED, EXIT_SUPERSEDED = 0, 1, 3
 LAST_WORD_S = 5.0
 """For the announcement that this node leaves: a gateway that does not hear it finds out by itself."""
 
+ADDRESS_EVERY_S = 10.0
+"""A machine that came to another network is announced anew before the gateway has given it up."""
+
 METRICS_PORT = 20241
 """The first that cloudflared takes by itself."""
 
@@ -45,7 +50,8 @@ METRICS_PORT = 20241
 class Means:
     """What an agent is made with. `now` gives seconds since 1970; `cloudflared` is the program of the tunnel.
 
-    `keeps_awake`: the machine is not to sleep while it runs.
+    `keeps_awake`: the machine is not to sleep while it runs. `address_towards` gives its own address on the way to
+    a gateway, and may take its time; it is asked again and again.
     """
 
     settings: NodeSettings
@@ -57,6 +63,8 @@ class Means:
     cloudflared: str = "cloudflared"
     metrics_port: int = METRICS_PORT
     keeps_awake: bool = False
+    address_towards: Callable[[str], str | None] = own_address_towards
+    address_every_s: float = ADDRESS_EVERY_S
 
 
 class Agent:
@@ -81,10 +89,9 @@ class Agent:
             OSError: the filter's port is taken.
         """
         settings = self._means.settings
-        async with aiohttp.ClientSession() as near, aiohttp.ClientSession(trust_env=True) as far:
+        async with aiohttp.ClientSession() as near, far_session() as far:
             engine = engine_of(settings.engine, settings.engine_url, near, self._means.machine)
             watcher = Watcher(engine, self.state, self._means.told)
-            self._address = await asyncio.to_thread(own_address_towards, settings.gateway)
             tunnel = self._tunnel(near)
             announcer = self._announcer(far, tunnel)
             await self.filter.start()
@@ -101,24 +108,29 @@ class Agent:
     async def _serve(
         self, engine: Engine, watcher: Watcher, announcer: Announcer, tunnel: CloudflaredTunnel | None
     ) -> int:
-        code = EXIT_OK
+        code, settings = EXIT_OK, self._means.settings
         async with asyncio.TaskGroup() as group:
             works = [
                 group.create_task(watcher.run()),
-                group.create_task(warm_named(engine, self.state, self._means.settings.models, self._means.told)),
+                group.create_task(warm_named(engine, self.state, settings.models, self._means.told)),
                 group.create_task(self._tell(announcer, tunnel)),
             ]
+            if settings.tunnel is Tunnel.NONE and settings.public_url is None:
+                works.append(group.create_task(self._know_address()))
             if self._means.keeps_awake:
                 commands = locks(self._means.machine.system, os.getpid())
                 works.append(group.create_task(keep_awake(commands, self._means.told)))
             if tunnel is not None:
                 works.append(group.create_task(tunnel.run()))
-            announcing = group.create_task(announcer.run())
+            announcing = group.create_task(_until_superseded(announcer))
             leaving = group.create_task(self._stop.wait())
             done, _ = await asyncio.wait((announcing, leaving), return_when=asyncio.FIRST_COMPLETED)
             announcing.cancel()
             if leaving in done:
                 code = await self._leave(announcer)
+            else:
+                await self._drain()
+                raise announcing.result()
             for task in (leaving, *works):
                 task.cancel()
         return code
@@ -126,19 +138,28 @@ class Agent:
     async def _leave(self, announcer: Announcer) -> int:
         """Say that this node leaves, then take nothing new, then let running answers end."""
         self.state.leave()
-        with suppress(TimeoutError, Superseded):
-            async with asyncio.timeout(LAST_WORD_S):
-                await announcer.announce()
+        await _first_of(LAST_WORD_S, _last_word(announcer), self._kill.wait())
+        await self._drain()
+        return EXIT_KILLED if self._kill.is_set() else EXIT_OK
+
+    async def _drain(self) -> None:
+        """Take nothing new, and let running answers end in their time."""
         self.state.drain()
+        self._changed.set()
         self._means.told("info", f"draining; {self.state.under_way} answers run")
-        async with asyncio.TaskGroup() as group:
-            ends = [group.create_task(self.state.quiet()), group.create_task(self._kill.wait())]
-            await asyncio.wait(ends, timeout=self._means.settings.drain_s, return_when=asyncio.FIRST_COMPLETED)
-            for task in ends:
-                task.cancel()
+        await _first_of(self._means.settings.drain_s, self.state.quiet(), self._kill.wait())
         if self.state.under_way:
             self._means.told("warning", f"{self.state.under_way} answers are cut")
-        return EXIT_KILLED if self._kill.is_set() else EXIT_OK
+
+    async def _know_address(self) -> None:
+        """Keep to this machine's address: there may be none yet at its start, and another after each move."""
+        gateway = self._means.settings.gateway
+        while True:
+            found = await asyncio.to_thread(self._means.address_towards, gateway)
+            if found is not None and found != self._address:
+                self._address = found
+                self.state.news.set()
+            await asyncio.sleep(self._means.address_every_s)
 
     def _tunnel(self, session: aiohttp.ClientSession) -> CloudflaredTunnel | None:
         means = self._means
@@ -166,6 +187,7 @@ class Agent:
             place,
             session,
             epoch_ms=int(means.now() * 1000),
+            now_ms=lambda: means.now() * 1000,
             told=means.told,
             announced=self._changed.set,
         )
@@ -192,6 +214,28 @@ class Agent:
             except OSError as error:
                 means.told("warning", f"{means.home.status} cannot be written: {error.strerror or error}")
             await self._changed.wait()
+
+
+async def _until_superseded(announcer: Announcer) -> Superseded:
+    """Announce; what ends that is given and not raised, since running answers are to end first."""
+    try:
+        await announcer.run()
+    except Superseded as error:
+        return error
+
+
+async def _last_word(announcer: Announcer) -> None:
+    with suppress(Superseded):
+        await announcer.announce()
+
+
+async def _first_of(within_s: float, *works: Coroutine[object, object, object]) -> None:
+    """Wait until one of them is done or the time is over; the others are cancelled."""
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(work) for work in works]
+        await asyncio.wait(tasks, timeout=within_s, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            task.cancel()
 
 
 @contextmanager

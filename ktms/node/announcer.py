@@ -7,16 +7,20 @@ node key leaves in a header and nowhere else. Not here: what is said (`said.py`)
 
 import asyncio
 import hashlib
-import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from http import HTTPStatus
+from typing import NoReturn
 
 import aiohttp
 
 from ktms.node.answered import Next, after_answer, after_failure
+from ktms.node.plain_json import from_json
 from ktms.node.said import Place, said_of
 from ktms.node.settings import NodeSettings
 from ktms.node.state import NodeState
+from ktms.node.whole_body import whole_body
 
 ANNOUNCE_S = 15.0
 """A gateway answers in milliseconds; beyond this the way is broken."""
@@ -57,8 +61,8 @@ class Announced:
 class Announcer:
     """Announces one node. `place` says where it is reached now; None while nobody knows.
 
-    `problem`, `accepted` and `ignored` are what became of the last announcement, which was `said`; `announced` is
-    called after each.
+    `now_ms` is the clock that `epoch_ms` was read from. `problem`, `accepted` and `ignored` are what became of the
+    last announcement, which was `said`; `announced` is called after each.
     """
 
     def __init__(
@@ -69,6 +73,7 @@ class Announcer:
         session: aiohttp.ClientSession,
         *,
         epoch_ms: int,
+        now_ms: Callable[[], float] = lambda: math.inf,
         told: Told,
         announced: Callable[[], None] = lambda: None,
     ) -> None:
@@ -82,12 +87,14 @@ class Announcer:
         self._announced = announced
         self._session = session
         self._epoch_ms = epoch_ms
+        self._now_ms = now_ms
+        self._is_known = False
         self._told = told
         self._failures = 0
         digest = hashlib.sha256(settings.node_token.reveal().encode()).digest()
         self._spread = digest[0] / 255
 
-    async def run(self) -> None:
+    async def run(self) -> NoReturn:
         """Announce until cancelled.
 
         Raises:
@@ -115,10 +122,17 @@ class Announcer:
         else:
             self._failures = 0
             following = after_answer(answer.status, answer.message, answer.retry_after_s, answer.every_s)
+        self._judge_epoch(answer.status)
         self._tell(following, answer)
         if following.superseded:
             raise Superseded(answer.message)
         return following
+
+    def _judge_epoch(self, status: int) -> None:
+        """Take a new epoch where a clock that was ahead at the start made one that no gateway takes."""
+        self._is_known = self._is_known or status == HTTPStatus.OK
+        if status == HTTPStatus.BAD_REQUEST and not self._is_known:
+            self._epoch_ms = int(min(self._epoch_ms, self._now_ms()))
 
     async def ask(self, said: dict[str, object], *, verify: bool = False) -> Announced:
         """Send one announcement; with `verify` the gateway dials back and the answer says whether that worked."""
@@ -129,10 +143,10 @@ class Announcer:
             async with self._session.put(
                 url, json=said, headers=headers, timeout=total, allow_redirects=False
             ) as answer:
-                return _read(answer, await answer.content.read(ANSWER_MAX_BYTES))
+                return _read(answer, await whole_body(answer, ANSWER_MAX_BYTES))
         except TimeoutError:
             return Announced(0, "no answer in time")
-        except (aiohttp.ClientError, OSError) as error:
+        except (aiohttp.ClientError, OSError, ValueError) as error:
             return Announced(0, why_not(error))
 
     async def _pause(self, following: Next) -> None:
@@ -173,7 +187,7 @@ def why_not(error: Exception) -> str:
 
 def _read(answer: aiohttp.ClientResponse, body: bytes) -> Announced:
     try:
-        read = json.loads(body)
+        read = from_json(body)
     except ValueError:
         read = None
     said = read if isinstance(read, dict) else {}

@@ -9,12 +9,26 @@ from pathlib import Path
 
 FOLDER = ".ktms"
 
+OURS = ("node.json", "node.crt", "node.key", "status.json", "status.new", "logs", "venv", "programs", "engine")
+"""What lies in a folder that was named with --home, which may hold other things as well."""
+
 
 @dataclass(frozen=True, slots=True)
 class NodeHome:
     """The folder `~/.ktms` and what lies in it."""
 
     folder: Path
+
+    def not_ours(self) -> tuple[str, ...]:
+        """Give what lies where things of ours would, and is somebody else's.
+
+        Before there are settings an earlier run may have left something, but then nothing else lies beside it.
+        """
+        try:
+            names = {one.name for one in self.folder.iterdir()}
+        except OSError:
+            return ()
+        return () if self.settings.name in names or names <= set(OURS) else tuple(sorted(names & set(OURS)))
 
     @property
     def settings(self) -> Path:

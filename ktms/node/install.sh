@@ -54,7 +54,9 @@ ktms_install() {
     http://* | https://*) ;;
     *) fail "--gateway wants a URL with http or https, not $gateway" ;;
   esac
-  gateway=${gateway%/}
+  while [ "$gateway" != "${gateway%/}" ]; do
+    gateway=${gateway%/}
+  done
 
   work=$(mktemp -d "${TMPDIR:-/tmp}/ktms-node.XXXXXX") || fail 'no temporary folder can be made'
   trap 'rm -rf "$work"' EXIT

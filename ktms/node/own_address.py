@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 
 def own_address_towards(gateway: str) -> str | None:
     """Give this machine's address on the way to the gateway; None where no name or no way leads there."""
-    url = urlsplit(gateway)
-    port = url.port or (443 if url.scheme == "https" else 80)
     try:
+        url = urlsplit(gateway)
+        port = url.port or (443 if url.scheme == "https" else 80)
         found = socket.getaddrinfo(url.hostname, port, type=socket.SOCK_DGRAM)
-    except (OSError, UnicodeError):
+    except (OSError, ValueError):  # no port, or a label of a name that is none
         return None
     for family, kind, protocol, _, address in found:
         try:

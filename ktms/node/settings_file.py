@@ -12,7 +12,9 @@ from pathlib import Path
 
 from ktms.domain.access.secret import Secret
 from ktms.domain.catalogue import EngineKind
+from ktms.node.plain_json import from_json
 from ktms.node.settings import NodeSettings, Tls, Tunnel
+from ktms.node.settings_rules import wrong_with
 
 _ENUMS: dict[str, type[Enum]] = {"engine": EngineKind, "tls": Tls, "tunnel": Tunnel}
 _SECRETS = frozenset({"node_key", "node_token"})
@@ -70,7 +72,7 @@ def parse_settings(text: str, name: str = "node.json") -> NodeSettings:
         SettingsUnusable: see there.
     """
     try:
-        content = json.loads(text)
+        content = from_json(text)
     except ValueError as error:
         raise SettingsUnusable(f"{name} is not JSON: {error}") from error
     if not isinstance(content, dict):
@@ -79,6 +81,9 @@ def parse_settings(text: str, name: str = "node.json") -> NodeSettings:
     for key, value in values.items():
         if not isinstance(value, _KINDS[key]) or isinstance(value, bool):
             raise SettingsUnusable(f"{name}: {key} has the wrong type")
+        wrong = wrong_with(key, value)
+        if wrong is not None:
+            raise SettingsUnusable(f"{name}: {key} {wrong}")
         try:
             values[key] = _read(key, value)
         except ValueError as error:

@@ -8,6 +8,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from ktms.node.plain_json import from_json
 from ktms.node.said import Place
 from ktms.node.settings import NodeSettings
 from ktms.node.state import NodeState
@@ -82,7 +83,7 @@ def write_status(path: Path, status: dict[str, object]) -> None:
 def read_status(path: Path) -> dict[str, object] | None:
     """Read what an agent wrote last; None where none has."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = from_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     return found if isinstance(found, dict) else None

@@ -6,7 +6,6 @@ places. Not here: which address is announced (`public_url.py`), how the program 
 """
 
 import asyncio
-import json
 import os
 import signal
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -16,13 +15,16 @@ from dataclasses import dataclass
 import aiohttp
 
 from ktms.node.announcer import Told
+from ktms.node.plain_json import from_json
 from ktms.node.settings import NodeSettings, Tls, Tunnel
+from ktms.node.whole_body import whole_body
 
 READY_WITHIN_S = 30.0
 """A tunnel is up in a few seconds; where it is not, the other protocol is tried."""
 
 LOOK_EVERY_S = 1.0
 ASK_S = 2.0
+PAGE_MAX_BYTES = 64 * 1024
 ENDS_WITHIN_S = 5.0
 """The answers that ran through it have had their time before it is asked to end."""
 
@@ -131,7 +133,7 @@ class CloudflaredTunnel:
         url = f"http://127.0.0.1:{self._metrics_port}{path}"
         try:
             async with self._session.get(url, timeout=aiohttp.ClientTimeout(total=ASK_S)) as answer:
-                said = json.loads(await answer.content.read(65536))
+                said = from_json(await whole_body(answer, PAGE_MAX_BYTES))
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError):
             return {}
         return said if isinstance(said, dict) else {}

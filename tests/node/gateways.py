@@ -11,17 +11,23 @@ from aiohttp import web
 
 @dataclass
 class GatewayAtHand:
-    """Answers with `status` and `answer`; `heard` holds what was announced and with which key, in order."""
+    """Answers with `status` and `answer`; `heard` holds what was announced and with which key, in order.
+
+    `hold` keeps its answers back until it is set.
+    """
 
     status: int = 200
     answer: dict[str, Any] = field(default_factory=lambda: {"accepted": ["qwen3:4b"], "announce_every_s": 30})
     headers: dict[str, str] = field(default_factory=dict)
     heard: "asyncio.Queue[tuple[dict[str, Any], str, str]]" = field(default_factory=asyncio.Queue)
     url: str = ""
+    hold: asyncio.Event | None = None
 
     async def take(self, request: web.Request) -> web.Response:
         body = await request.json()
         self.heard.put_nowait((body, request.headers.get("Authorization", ""), request.query_string))
+        if self.hold is not None:
+            await self.hold.wait()
         return web.json_response(self.answer, status=self.status, headers=self.headers)
 
     async def next(self) -> dict[str, Any]:

@@ -2,9 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 
 from ktms.domain.catalogue import EngineKind
-from ktms.node.agent import EXIT_OK, EXIT_SUPERSEDED, Agent, Means
+from ktms.node.agent import EXIT_KILLED, EXIT_OK, EXIT_SUPERSEDED, LAST_WORD_S, Agent, Means
 from ktms.node.announcer import Superseded
 from ktms.node.home import NodeHome
 from ktms.node.settings import NodeSettings, Tls, Tunnel
@@ -65,7 +65,11 @@ def means(home: NodeHome, of: NodeSettings, lines: list[str], cloudflared: str =
 
 @asynccontextmanager
 async def running(
-    tmp_path: Path, gateway: GatewayAtHand, cloudflared: str = "", **members: object
+    tmp_path: Path,
+    gateway: GatewayAtHand,
+    cloudflared: str = "",
+    of_means: Mapping[str, Any] | None = None,
+    **members: object,
 ) -> AsyncIterator[Running]:
     engine, lines, home = FakeLlamaCpp(), list[str](), NodeHome(tmp_path / ".ktms")
     await engine.start()
@@ -75,7 +79,8 @@ async def running(
         "listen_port": any_port(),
         "drain_s": 5.0,
     }
-    agent = Agent(means(home, settings(gateway.url, **(usual | members)), lines, cloudflared))
+    made = means(home, settings(gateway.url, **(usual | members)), lines, cloudflared)
+    agent = Agent(replace(made, **(of_means or {})))
     try:
         async with asyncio.TaskGroup() as group:
             task = group.create_task(agent.run())
@@ -194,3 +199,55 @@ async def test_a_taken_port_is_told(tmp_path: Path, gateway: GatewayAtHand) -> N
 def test_tls_without_a_certificate_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsUnusable, match="run the installer again"):
         Agent(means(NodeHome(tmp_path), settings(tls=Tls.ON), []))
+
+
+async def test_a_machine_that_has_an_address_only_later_is_announced_then_and_after_each_move(
+    tmp_path: Path, gateway: GatewayAtHand
+) -> None:
+    addresses = [None, None, "10.0.0.7", None, "10.0.0.8"]
+    towards = {"address_towards": lambda _: addresses.pop(0) if addresses else None, "address_every_s": 0.05}
+    async with running(tmp_path, gateway, of_means=towards) as one:
+        url = (await one.announced())["url"]
+        assert url == f"http://10.0.0.7:{one.agent.filter.port}"
+        while (await one.announced())["url"] != url.replace("10.0.0.7", "10.0.0.8"):
+            pass
+
+
+async def test_a_second_signal_does_not_wait_for_a_gateway_that_says_nothing(
+    tmp_path: Path, gateway: GatewayAtHand
+) -> None:
+    async with running(tmp_path, gateway) as one:
+        await one.announced()
+        gateway.hold = asyncio.Event()
+        one.agent.stop()
+        while not (await gateway.next())["draining"]:
+            pass
+        one.agent.stop()
+        async with asyncio.timeout(LAST_WORD_S / 2):
+            assert await one.task == EXIT_KILLED
+        gateway.hold.set()
+
+
+async def superseded_midway(tmp_path: Path, gateway: GatewayAtHand, session: aiohttp.ClientSession) -> None:
+    """Have another agent take over while an answer runs, and read that to its end."""
+    async with running(tmp_path, gateway) as one:
+        await one.announced()
+        one.engine.hold = asyncio.Event()
+        async with chat(session, one) as answer:
+            await answer.content.readany()
+            gateway.status = 409
+            one.agent.state.news.set()
+            await until(lambda: one.agent.state.draining)
+            async with chat(session, one) as refused:
+                assert refused.status == 503
+            one.engine.hold.set()
+            assert b"data: [DONE]" in await answer.read()
+        await one.task
+
+
+async def test_who_is_superseded_lets_answers_end(
+    tmp_path: Path, gateway: GatewayAtHand, session: aiohttp.ClientSession
+) -> None:
+    with pytest.raises(ExceptionGroup) as ended:
+        await superseded_midway(tmp_path, gateway, session)
+    assert ended.group_contains(Superseded)

@@ -13,6 +13,7 @@ from ktms.node.settings import NodeSettings
 from ktms.node.state import NodeState
 from tests.api.node.yard import yard_of
 from tests.e2e.ports import any_port
+from tests.node.fakes.wires import answer_of, answering
 from tests.node.gateways import GatewayAtHand
 from tests.node.nodes import EPOCH_MS, KEY, SEEN, TOKEN, seen, settings
 
@@ -141,3 +142,44 @@ async def test_no_line_shows_key_or_token(session: aiohttp.ClientSession, gatewa
         await one.announcer.announce()
     assert KEY not in str(one.lines)
     assert TOKEN not in str(one.lines)
+
+
+async def test_an_answer_that_comes_in_pieces_is_read_whole(session: aiohttp.ClientSession) -> None:
+    head, body = answer_of(b'{"accepted": ["qwen3:4b"], "announce_every_s": 30}')
+    async with answering(head, body[:9], body[9:]) as url:
+        one = agent(session, settings(url))
+        await one.announcer.announce()
+    assert one.announcer.accepted == ("qwen3:4b",)
+
+
+@pytest.mark.parametrize("body", [b"[" * 60_000, b'{"announce_every_s": NaN}', b"\xff\xfe"])
+async def test_a_body_that_no_gateway_sends_ends_no_agent(session: aiohttp.ClientSession, body: bytes) -> None:
+    async with answering(*answer_of(body)) as url:
+        assert (await agent(session, settings(url)).announcer.announce()).in_s == 30
+
+
+async def test_a_clock_that_was_ahead_at_the_start_is_forgotten_once_it_is_right(
+    session: aiohttp.ClientSession, gateway: GatewayAtHand
+) -> None:
+    ahead_ms = EPOCH_MS + 86_400_000
+    one = Announcer(
+        settings(gateway.url),
+        seen(),
+        lambda: PLACE,
+        session,
+        epoch_ms=ahead_ms,
+        now_ms=lambda: EPOCH_MS,
+        told=lambda *_: None,
+    )
+    gateway.status = 400
+    await one.announce()
+    gateway.status = 200
+    await one.announce()
+    assert [(await gateway.next())["epoch"] for _ in range(2)] == [ahead_ms, EPOCH_MS]
+
+
+async def test_an_epoch_that_was_taken_stays(session: aiohttp.ClientSession, gateway: GatewayAtHand) -> None:
+    one = agent(session, settings(gateway.url))
+    for gateway.status in (200, 400, 200):
+        await one.announcer.announce()
+    assert {(await gateway.next())["epoch"] for _ in range(3)} == {EPOCH_MS}

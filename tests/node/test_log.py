@@ -24,3 +24,9 @@ def test_with_a_file_they_go_there_alone_unless_a_person_looks_on(tmp_path: Path
     path = tmp_path / "logs" / "agent.log"
     assert said(str(path)) == ""
     assert path.read_text() == "now info    it runs\n"
+
+
+def test_where_the_file_cannot_be_written_lines_go_to_standard_error(tmp_path: Path) -> None:
+    (tmp_path / "logs").touch()
+    path = tmp_path / "logs" / "agent.log"
+    assert said(str(path)) == f"{path} cannot be written: File exists\nnow info    it runs\n"

@@ -80,3 +80,40 @@ def test_members_of_a_later_release_are_passed_over() -> None:
 
 def test_a_key_is_never_shown() -> None:
     assert KEY not in repr(settings(node_key=Secret(KEY)))
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [
+        ("gateway", ""),
+        ("gateway", "gw.example"),
+        ("gateway", "http://gw.example:99999"),
+        ("gateway", "http://[::1"),
+        ("gateway", "http://anna:hers@gw.example"),
+        ("engine_url", "http://127.0.0.1:11434/?a"),
+        ("public_url", "https://node.example\n"),
+        ("node_key", ""),
+        ("node_key", "a\r\nb"),
+        ("node_token", ""),
+        ("node_token", "é"),
+        ("listen_host", "\0"),
+        ("listen_port", 0),
+        ("listen_port", 65536),
+        ("slots", 0),
+        ("slots", 1025),
+        ("drain_s", -1),
+        ("drain_s", 1e999),
+    ],
+)
+def test_a_value_that_cannot_be_is_named_and_not_shown(member: str, value: object) -> None:
+    content = json.loads(settings_text(FULL)) | {member: value}
+    text = json.dumps(content).replace("Infinity", "1e999")
+    with pytest.raises(SettingsUnusable, match=f"node.json: {member} must be ") as refused:
+        parse_settings(text)
+    assert "hers" not in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"drain_s": NaN}'])
+def test_json_that_nobody_writes_is_refused_too(text: str) -> None:
+    with pytest.raises(SettingsUnusable, match="is not JSON"):
+        parse_settings(text)

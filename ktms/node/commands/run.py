@@ -2,6 +2,8 @@
 
 import argparse
 import asyncio
+import os
+import resource
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +13,7 @@ from ktms.node.announcer import Superseded
 from ktms.node.commands.options import at_home, home_of
 from ktms.node.log import told_to
 from ktms.node.release import release
+from ktms.node.service.background import FILES_MAX
 from ktms.node.settings_file import SettingsUnusable, read_settings
 from ktms.node.this_machine import ThisMachine
 
@@ -31,6 +34,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Run until told to leave; gives the exit code."""
+    os.umask(0o077)  # whoever may write the status file chooses what `ktms-node verify` announces
+    _have_files()
     home = home_of(options)
     told = told_to(options.log_file, _now_text)
     try:
@@ -62,6 +67,14 @@ async def _run(means: Means) -> int:
         return await Agent(means).run()
     except* Superseded as several:
         raise several.exceptions[0] from None
+
+
+def _have_files() -> None:
+    """Take as many descriptors as a service gets: shells and containers give fewer than there may be calls."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES_MAX if hard == resource.RLIM_INFINITY else min(FILES_MAX, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _now_text() -> str:

@@ -11,6 +11,9 @@ from ktms.node.status import read_status
 
 EXIT_RUNS, EXIT_AWAY = 0, 1
 
+PID_MAX = 2**31 - 1
+"""What the system's type for them holds."""
+
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Give it its options."""
@@ -30,17 +33,18 @@ def main(options: argparse.Namespace) -> int:
 
 
 def lines(status: Mapping[str, object]) -> Iterator[str]:
-    """Give the lines for a person."""
-    engine = _members(status["engine"])
-    models = engine["models"]
-    yield f"agent    {status['version']}, process {status['pid']}, {status['state']}"
-    announced = "announced" if status["announced"] else status["problem"]
-    yield f"gateway  {status['gateway']}: {announced}"
-    yield f"reached  {status['url'] or 'nowhere yet'}"
-    answers = "answers" if engine["answers"] else "does not answer"
-    yield f"engine   {engine['kind']} {engine['version'] or '?'} {answers}, {engine['slots'] or '?'} slots"
+    """Give the lines for a person, also of what an agent of another release wrote."""
+    engine = _members(status.get("engine"))
+    models = engine.get("models")
+    yield f"agent    {status.get('version')}, process {status.get('pid')}, {status.get('state')}"
+    announced = "announced" if status.get("announced") else status.get("problem")
+    yield f"gateway  {status.get('gateway')}: {announced}"
+    yield f"reached  {status.get('url') or 'nowhere yet'}"
+    answers = "answers" if engine.get("answers") else "does not answer"
+    known = (engine.get(name) or "?" for name in ("kind", "version", "slots"))
+    yield "engine   {} {} {answers}, {} slots".format(*known, answers=answers)
     for model in map(_members, models if isinstance(models, list) else ()):
-        yield f"  {model['name']}  {', '.join(_facts(model))}"
+        yield f"  {model.get('name')}  {', '.join(_facts(model))}"
 
 
 def _members(value: object) -> Mapping[str, object]:
@@ -48,9 +52,9 @@ def _members(value: object) -> Mapping[str, object]:
 
 
 def _facts(model: Mapping[str, object]) -> Iterator[str]:
-    loaded, on_gpu, speed = model["loaded"], model["on_gpu"], model["tokens_per_second"]
+    loaded, on_gpu, speed = (model.get(name) for name in ("loaded", "on_gpu", "tokens_per_second"))
     yield "loaded or not: unknown" if loaded is None else "loaded" if loaded else "not loaded"
-    if model["context_window"] is not None:
+    if model.get("context_window") is not None:
         yield f"{model['context_window']} tokens"
     if isinstance(on_gpu, int | float):
         yield f"{100 * on_gpu:.0f} % on GPU"
@@ -60,7 +64,7 @@ def _facts(model: Mapping[str, object]) -> Iterator[str]:
 
 def _runs(status: Mapping[str, object]) -> bool:
     pid = status.get("pid")
-    if not isinstance(pid, int):
+    if not isinstance(pid, int) or not 0 < pid <= PID_MAX:  # other numbers stand for groups of processes
         return False
     try:
         os.kill(pid, 0)

@@ -8,10 +8,9 @@ import argparse
 import asyncio
 import sys
 
-import aiohttp
-
 from ktms.node.announcer import Announced, Announcer
 from ktms.node.commands.options import at_home, home_of
+from ktms.node.far import far_session
 from ktms.node.said_again import said_again
 from ktms.node.settings import NodeSettings
 from ktms.node.settings_file import SettingsUnusable, read_settings
@@ -56,7 +55,7 @@ def verdict(answer: Announced) -> tuple[int, str]:
 
 
 async def _ask(settings: NodeSettings, said: dict[str, object]) -> Announced:
-    async with aiohttp.ClientSession(trust_env=True) as session:
+    async with far_session() as session:
         state = NodeState(EngineState(settings.engine))
         announcer = Announcer(settings, state, lambda: None, session, epoch_ms=0, told=lambda *_: None)
         return await announcer.ask(said, verify=True)

@@ -20,6 +20,7 @@ from ktms.node.doctor.ask_service import ask_service
 from ktms.node.doctor.ask_tunnel import EDGE, Edge, ask_tunnel
 from ktms.node.doctor.facts import AgentFacts, Facts, Port, TunnelFacts
 from ktms.node.engines.processes import Process, processes
+from ktms.node.far import far_session
 from ktms.node.home import NodeHome
 from ktms.node.machine import Machine
 from ktms.node.settings import NodeSettings, Tunnel
@@ -55,7 +56,7 @@ async def gather(asked: Asked) -> Facts:
     status = await asyncio.to_thread(read_status, home.status)
     agent = await asyncio.to_thread(_agent, home, machine, status, running)
     alive = status if agent.alive else None
-    async with aiohttp.ClientSession() as near, aiohttp.ClientSession(trust_env=True) as far:
+    async with aiohttp.ClientSession() as near, far_session() as far:
         engine, gateway, tunnel, port, public, service = await asyncio.gather(
             ask_engine(machine, settings, running, near),
             ask_gateway(settings, alive, far, asked.now),

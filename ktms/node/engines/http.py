@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import aiohttp
 
 from ktms.node.engines.told import members
+from ktms.node.whole_body import whole_body
 
 GET_S = 2.0
 """A page is a list of names or numbers: an engine that needs longer is busy with something else."""
@@ -79,20 +80,10 @@ class EngineHttp:
             async with self._session.request(
                 method, self.url + path, json=body, headers=_HEADERS, timeout=timeout, allow_redirects=False
             ) as answer:
-                return Page(answer.status, await _read(answer))
+                return Page(answer.status, await whole_body(answer, PAGE_MAX_BYTES))
         except TimeoutError as error:
             raise EngineAway(f"no answer within {within_s:g} s") from error
         except aiohttp.ClientConnectorError as error:
             raise EngineAway("nobody listens") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise EngineAway("it broke off") from error
-
-
-async def _read(answer: aiohttp.ClientResponse) -> bytes:
-    body = bytearray()
-    async for piece in answer.content.iter_any():
-        body += piece
-        if len(body) >= PAGE_MAX_BYTES:
-            answer.close()
-            break
-    return bytes(body[:PAGE_MAX_BYTES])

@@ -1,7 +1,8 @@
 """Which models a node serves: those that its engine has and its owner named, and never a stub for a cloud.
 
 Names are matched as the gateway does: a missing tag is `:latest`. Before the first look at the engine nothing is
-known, so nothing is served. Not here: what the engine has (`engines/`).
+known, so nothing is served. Of two spellings of one name the first counts: a gateway takes it once.
+Not here: what the engine has (`engines/`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,9 +20,11 @@ def is_cloud(name: str) -> bool:
 
 def own_models(engine: EngineState, named: Sequence[str]) -> Iterator[ModelState]:
     """Give the models that are served; `named` by the owner, none of them means all."""
-    wanted = {with_tag(name) for name in named}
+    wanted, given = {with_tag(name) for name in named}, set[str]()
     for model in engine.models:
-        if not is_cloud(model.name) and (not wanted or with_tag(model.name) in wanted):
+        full = with_tag(model.name)
+        if not is_cloud(model.name) and (not wanted or full in wanted) and full not in given:
+            given.add(full)
             yield model
 
 

@@ -3,12 +3,12 @@
 Not here: having the gateway call back (`commands/verify.py`).
 """
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 from ktms.node.install.refused import Refused
 from ktms.node.machine import Machine
+from ktms.node.plain_json import from_json
 
 LOOK_EVERY_S = 0.25
 
@@ -50,7 +50,7 @@ def await_announced(
 
 def _read(text: str | None) -> dict[str, object]:
     try:
-        said = json.loads(text or "")
+        said = from_json(text or "")
     except ValueError:
         return {}
     return said if isinstance(said, dict) else {}

@@ -5,7 +5,6 @@ through a proxy, and nothing is asked for that an engine would have to load. Not
 (`engine_choice.py`).
 """
 
-import json
 import socket
 import urllib.request
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,6 +13,7 @@ from http.client import HTTPException
 from urllib.parse import urlsplit
 
 from ktms.domain.catalogue import EngineKind
+from ktms.node.plain_json import from_json
 
 HOST = "127.0.0.1"
 
@@ -114,7 +114,7 @@ def _page(url: str, path: str) -> Mapping[str, object]:
     except (OSError, HTTPException, ValueError):
         return {}
     try:
-        said = json.loads(body)
+        said = from_json(body)
     except ValueError:
         return {}
     return said if isinstance(said, dict) else {}

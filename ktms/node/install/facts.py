@@ -77,7 +77,7 @@ class Facts:
 
     `agent_sha256`: of the wheel that is installed; `agent_pid`: of an agent that runs; `new_token`: for a node
     that has none. `settings_problem`: there is a file, and it cannot be used. `unpacked`: SHA-256 of the archives
-    of the programs that were installed. `carried`: variables that the agent needs.
+    of the programs that were installed. `carried`: variables that the agent needs. `not_ours`: see `NodeHome`.
     """
 
     system: str
@@ -110,6 +110,7 @@ class Facts:
     unpacks_zstd: bool = False
     major_version: int | None = None
     is_musl: bool = False
+    not_ours: tuple[str, ...] = ()
 
 
 def gather(
@@ -141,6 +142,7 @@ def gather(
         carried=_carried(machine),
         settings=settings,
         settings_problem=problem,
+        not_ours=home.not_ours(),
         wheel=wheel,
         wheel_sha256=None if wheel is None else hashlib.sha256(wheel.read_bytes()).hexdigest(),
         address=own_address_towards(str(gateway)) if gateway else None,
@@ -196,8 +198,11 @@ def agent_pid(machine: Machine, home: NodeHome) -> int | None:
     found = re.search(r'"pid": (\d+)', machine.read(home.status) or "")
     if found is None:
         return None
-    ran = machine.run(("ps", "-ww", "-p", found[1], "-o", "args="))  # else cut at COLUMNS
-    return int(found[1]) if ran.code == 0 and "ktms-node" in ran.out else None
+    # Slim images have no `ps`, and that of busybox other options.
+    words = machine.read(Path(f"/proc/{found[1]}/cmdline"))
+    if words is None:
+        words = machine.run(("ps", "-ww", "-p", found[1], "-o", "args=")).out  # else cut at COLUMNS
+    return int(found[1]) if "ktms-node" in words else None
 
 
 def _settings(home: NodeHome) -> tuple[NodeSettings | None, str | None]:
@@ -230,7 +235,7 @@ def _programs(machine: Machine, home: NodeHome) -> dict[str, str]:
 
 def _carried(machine: Machine) -> tuple[tuple[str, str], ...]:
     names = (name for lower in CARRIED for name in (lower, lower.upper()))
-    found = [(name, value) for name in names if (value := machine.variables.get(name))]
+    found = [(name, value) for name in names if (value := machine.variables.get(name)) and value.isprintable()]
     paths = ssl.get_default_verify_paths()
     has_authorities = bool(paths.cafile) or (bool(paths.capath) and any(Path(paths.capath).iterdir()))
     if not has_authorities and Path(MAC_AUTHORITIES).exists():

@@ -26,6 +26,9 @@ def obstacles(asked: Asked, facts: Facts, settings: NodeSettings, choice: Choice
     """Name all of them."""
     if facts.settings_problem is not None:
         yield Refusal(facts.settings_problem, f"mend or remove {facts.home.settings}")
+    if facts.not_ours:
+        what = f"{facts.home.folder} holds {', '.join(facts.not_ours)} already, and no node"
+        yield Refusal(what, "name another folder with --home, or remove that yourself")
     if facts.wheel is None and facts.agent_sha256 is None:
         yield Refusal("the agent is not installed", "run the script of the gateway: /node/v1/install.sh")
     yield from _models(settings, choice)

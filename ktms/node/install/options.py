@@ -7,13 +7,13 @@ import argparse
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from ktms.domain.access.secret import Secret
 from ktms.domain.catalogue import EngineKind
 from ktms.node.home import FOLDER, NodeHome
 from ktms.node.install.refused import Refused
 from ktms.node.settings import LISTEN_PORT, Tls, Tunnel
+from ktms.node.settings_rules import is_plain_url
 
 KEY_VARIABLE = "KTMS_NODE_KEY"
 
@@ -78,7 +78,7 @@ def asked_of(
     if key is not None:
         changes["node_key"] = key
     if options.model:
-        changes["models"] = tuple(dict.fromkeys(options.model))
+        changes["models"] = tuple(map(_model, dict.fromkeys(options.model)))
     if options.tunnel is not None:
         changes |= _tunnel(options.tunnel, read)
     if options.public_url is not None:
@@ -91,7 +91,7 @@ def asked_of(
     if options.listen_port is not None:
         changes["listen_port"] = _count("--listen-port", str(options.listen_port), 65535)
     return Asked(
-        home=NodeHome((options.home or Path.home() / FOLDER).absolute()),
+        home=NodeHome(_folder(options.home)),
         changes=changes,
         engine=None if options.engine is None else EngineKind(options.engine),
         engine_url=None if options.engine_url is None else _url("--engine-url", options.engine_url).rstrip("/"),
@@ -99,6 +99,20 @@ def asked_of(
         in_foreground=options.foreground,
         is_sure=options.yes,
     )
+
+
+def _folder(named: Path | None) -> Path:
+    """Give the agent's folder; files of services hold its path, in one line of UTF-8."""
+    folder = (named or Path.home() / FOLDER).absolute()
+    if not str(folder).isprintable():
+        raise Refused(f"the folder {str(folder)!a} has signs that no service takes", "name another with --home")
+    return folder
+
+
+def _model(name: str) -> str:
+    if not name.strip() or not name.isprintable():
+        raise Refused(f"there is no model {name!a}", "name one with --model, or none for all that the engine has")
+    return name
 
 
 def _key(
@@ -134,13 +148,7 @@ def _tunnel(text: str, read: Callable[[Path], str | None]) -> dict[str, object]:
 
 
 def _url(option: str, text: str) -> str:
-    try:
-        url = urlsplit(text)
-        _ = url.port
-    except ValueError as error:
-        raise Refused(f"{option} {text}: {error}", "say http://… or https://…") from error
-    is_plain = url.scheme in {"http", "https"} and bool(url.hostname) and not (url.query or url.fragment)
-    if not is_plain or "@" in url.netloc:
+    if not is_plain_url(text):
         raise Refused(f"{option} {text} is no plain URL", "say http://… or https://…, without user name or query")
     return text
 

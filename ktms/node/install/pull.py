@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from http.client import HTTPException
 
 from ktms.node.install.refused import Refused
+from ktms.node.plain_json import from_json
 
 SILENCE_S = 300.0
 """Ollama says nothing while it checks a layer of tens of gigabytes."""
@@ -63,7 +64,7 @@ def _count(sizes: dict[str, tuple[int, int]], said: Mapping[str, object], shown:
 
 def _step(line: bytes) -> Mapping[str, object]:
     try:
-        said = json.loads(line)
+        said = from_json(line)
     except ValueError:
         return {}
     return said if isinstance(said, dict) else {}

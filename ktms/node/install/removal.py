@@ -5,7 +5,7 @@ An engine that was adopted stays as it is, with its models. Not here: doing it (
 
 from collections.abc import Iterator
 
-from ktms.node.home import FOLDER
+from ktms.node.home import FOLDER, OURS
 from ktms.node.install.actions import Action, Note, Remove, StopService
 from ktms.node.install.facts import Facts, Manager
 from ktms.node.install.plan import Plan
@@ -13,9 +13,6 @@ from ktms.node.install.programs import AFTER_DRAIN_S, OLLAMA_STOPS_S, service_fi
 from ktms.node.install.refused import Refusal
 from ktms.node.service.background import NODE, OLLAMA
 from ktms.node.settings import DRAIN_S
-
-OURS = ("node.json", "node.crt", "node.key", "status.json", "status.new", "logs", "venv", "programs", "engine")
-"""What lies in a folder that was named with --home, which may hold other things as well."""
 
 
 def removal(facts: Facts) -> Plan:

@@ -79,3 +79,18 @@ def test_the_folder_is_the_users_own_unless_named(tmp_path: Path) -> None:
 
 def test_a_checkout_knows_its_release() -> None:
     assert release()[0].isdigit()
+
+
+@pytest.mark.parametrize("rest", [{}, {"engine": 3}, {"engine": {"models": [{}, 1]}}, {"engine": {"models": 1}}])
+def test_what_an_agent_of_another_release_wrote_is_shown_as_far_as_it_goes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rest: dict[str, object]
+) -> None:
+    write_status(tmp_path / "status.json", {"pid": os.getpid(), "version": "9.9", **rest})
+    assert main(options(tmp_path)) == EXIT_RUNS
+    assert capsys.readouterr().out.startswith(f"agent    9.9, process {os.getpid()}")
+
+
+@pytest.mark.parametrize("pid", [0, -1, 10**30, "1", None])
+def test_a_number_that_no_process_has_is_no_agent(tmp_path: Path, pid: object) -> None:
+    write_status(tmp_path / "status.json", {**status(), "pid": pid})
+    assert main(options(tmp_path)) == EXIT_AWAY

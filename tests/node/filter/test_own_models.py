@@ -51,3 +51,8 @@ def test_a_cloud_elsewhere_in_a_name_is_none(name: str) -> None:
 
 def test_before_the_first_look_nothing_is_served() -> None:
     assert engine_name("qwen3:4b", engine_state(), ("qwen3:4b",)) is None
+
+
+def test_a_model_under_two_spellings_of_one_name_is_served_once() -> None:
+    twice = engine_state("llama", "llama:latest", "qwen3:4b")
+    assert [model.name for model in own_models(twice, ())] == ["llama", "qwen3:4b"]

@@ -4,7 +4,7 @@ import os
 import signal
 import stat
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from ktms.node.install.actions import (
 from ktms.node.install.carry_out import Hands, carry_out
 from ktms.node.install.facts import Facts, Manager
 from ktms.node.install.refused import Refused
-from ktms.node.machine import RUN_S, Machine, Ran
+from ktms.node.machine import Machine
 from ktms.node.service.background import NODE, Background
 from ktms.node.settings_file import read_settings
 from ktms.node.this_machine import ThisMachine
@@ -116,15 +116,14 @@ def test_a_program_is_held_as_long_as_the_steps_last(tmp_path: Path) -> None:
     ran: list[bool] = []
 
     class Looking(ThisMachine):
-        def read(self, path: Path) -> str | None:  # noqa: ARG002 - the port's
+        def read(self, path: Path) -> str | None:
+            if path.name == "cmdline":
+                return "ktms-node run"
             until(
                 lambda: mark.exists() and mark.read_text().endswith("x\n"), "the program runs with its variables"
             )
             ran.append(_runs(int(mark.read_text().split()[0])))
             return f'{{"announced": true, "pid": {os.getpid()}}}'
-
-        def run(self, words: Sequence[str], within_s: float = RUN_S, stdin: str = "") -> Ran:  # noqa: ARG002
-            return Ran(0, "ktms-node run\n")
 
     do(Hold(background(tmp_path, "sh", "-c", script)), AwaitAnnounced(tmp_path / "status", 5.0), machine=Looking())
     assert set(ran) == {True}

@@ -212,3 +212,40 @@ def test_an_agent_in_a_deep_folder_is_known_on_a_narrow_terminal(
         known = agent_pid(ThisMachine(), home)
         agent.communicate(b"\n")
     assert known == agent.pid
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of processes in files")
+def test_an_agent_is_known_where_there_is_no_ps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = [sys.executable, "-c", "input()", "/home/anna/.ktms/venv/bin/ktms-node", "run"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE) as agent:
+        home = NodeHome(tmp_path)
+        home.status.write_text(f'{{"pid": {agent.pid}}}')
+        monkeypatch.setenv("PATH", str(tmp_path))
+        known = agent_pid(ThisMachine(), home)
+        agent.communicate(b"\n")
+    assert known == agent.pid
+
+
+def test_a_variable_with_a_line_break_does_not_get_into_a_service(home: NodeHome) -> None:
+    machine = linux()
+    machine.variables = {**machine.variables, "HTTPS_PROXY": "http://p\nExecStart=/bin/sh", "no_proxy": "x"}
+    assert dict(ask(machine, home).carried) == {"no_proxy": "x"}
+
+
+@pytest.mark.parametrize(
+    ("names", "not_ours"),
+    [
+        ((), ()),
+        (("venv", "programs"), ()),
+        (("photos",), ()),
+        (("photos", "venv", "logs"), ("logs", "venv")),
+        (("photos", "venv", "node.json"), ()),
+    ],
+)
+def test_what_somebody_else_keeps_where_ours_would_lie_is_seen(
+    home: NodeHome, names: tuple[str, ...], not_ours: tuple[str, ...]
+) -> None:
+    home.folder.mkdir()
+    for name in names:
+        (home.folder / name).touch()
+    assert ask(linux(), home).not_ours == not_ours

@@ -34,6 +34,7 @@ def lines(wanted: Asked, facts: Facts) -> str:
             "mend or remove",
         ),
         (asked(), linux_facts(wheel=None), "the agent is not installed", "install.sh"),
+        (asked(), linux_facts(not_ours=("logs", "venv")), "holds logs, venv already, and no node", "--home"),
         (asked(), linux_facts(engines=(LLAMA,)), "does not serve qwen3:4b", "small-model"),
         (asked(), linux_facts(free_bytes=1 << 20), "GiB free", "make room"),
         (asked(), linux_facts(**BARE, free_bytes=1 << 30), "GiB free", "6.2 GiB"),

@@ -87,7 +87,7 @@ def test_a_home_of_ones_own_is_taken_from_the_current_folder(
         ("--gateway ftp://g", "no plain URL"),
         ("--gateway https://", "no plain URL"),
         ("--gateway https://user:secret@g", "no plain URL"),
-        ("--gateway https://g:99999", "Port out of range"),
+        ("--gateway https://g:99999", "no plain URL"),
         ("--public-url https://g?x=1", "no plain URL"),
         ("--tunnel wireguard", "there is no tunnel"),
         ("--tunnel cloudflare=", "there is no tunnel"),
@@ -112,3 +112,23 @@ def test_a_refused_key_is_not_repeated() -> None:
     with pytest.raises(Refused) as refused:
         ask("--key", "two words")
     assert "two" not in str(refused.value)
+
+
+@pytest.mark.parametrize("url", ["https://g/a b", "https://g\n", "https://g#x", "https://g:0", "https://@g"])
+def test_a_url_that_the_agent_would_not_take_is_refused(url: str) -> None:
+    for option in ("--gateway", "--public-url", "--engine-url"):
+        with pytest.raises(Refused, match="no plain URL"):
+            ask(option, url)
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\nb"])
+def test_a_model_has_a_name(name: str) -> None:
+    with pytest.raises(Refused, match="there is no model"):
+        ask("--model", name)
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\udcff"])
+def test_a_folder_whose_path_no_service_takes_is_refused(name: str) -> None:
+    with pytest.raises(Refused, match="signs that no service takes") as refused:
+        ask("--home", f"/home/{name}")
+    assert str(refused.value).isprintable()

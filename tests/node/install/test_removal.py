@@ -5,10 +5,10 @@ from pathlib import Path
 
 from ktms.domain.access.secret import Secret
 from ktms.domain.catalogue import EngineKind
-from ktms.node.home import NodeHome
+from ktms.node.home import OURS, NodeHome
 from ktms.node.install.actions import Note, Remove, StopService
 from ktms.node.install.facts import Facts, Manager, ServiceHere
-from ktms.node.install.removal import OURS, removal
+from ktms.node.install.removal import removal
 from ktms.node.service.background import NODE, OLLAMA
 from ktms.node.settings import NodeSettings
 from tests.node.install.world import HOME, MAC_HOME, MAC_USER_HOME, NO_SERVICES, USER_HOME, linux_facts, mac_facts

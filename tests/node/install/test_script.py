@@ -233,3 +233,9 @@ def test_it_is_written_for_any_shell() -> None:
     dash = shutil.which("dash")
     assert dash is None or subprocess.run([dash, "-n", ROOT / "ktms/node/install.sh"], check=False).returncode == 0
     assert os.access(ROOT / "ktms/node/install.sh", os.R_OK)
+
+
+@pytest.mark.parametrize("end", ["/", "//"])
+def test_slashes_at_the_end_of_the_gateways_url_do_no_harm(shell: Shell, end: str) -> None:
+    shell.gateway += end
+    assert shell.run().returncode == 0
