@@ -70,6 +70,9 @@ LEDGER_NAMES = ("LEDGER_TLS_CLIENT_CA",)
 AGENT_NAMES = ("NODE_KEY", "NODE_KEY_FILE", "GATEWAY_URL", "ENGINE", "NODE_ADDR")
 """Read by the node agent alone, which imports nothing of the gateway."""
 
+CALLER_NAMES = ("CLIENT_KEY", "MODEL", "URL")
+"""What callers export to try a gateway, as the README shows; nothing of ours reads them."""
+
 
 class LogLevel(StrEnum):
     """Least severe level that is written."""
@@ -137,7 +140,7 @@ def read_settings(environ: MutableMapping[str, str], read_file: ReadFile) -> Set
         SettingsInvalid: with one line per mistake.
     """
     read = Variables(environ, read_file)
-    read.know(*COMMAND_NAMES, *LEDGER_NAMES, *AGENT_NAMES)
+    read.know(*COMMAND_NAMES, *LEDGER_NAMES, *AGENT_NAMES, *CALLER_NAMES)
     settings = Settings(
         http_addr=read.address("HTTP_ADDR") or HTTP_ADDR,
         metrics_addr=read.address("METRICS_ADDR"),

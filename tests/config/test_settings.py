@@ -228,6 +228,11 @@ def test_a_name_nobody_reads_is_told_with_the_nearest_one_and_refuses_nothing() 
     )
 
 
+def test_what_the_readme_has_callers_export_is_no_mistake() -> None:
+    environ = {"KTMS_CLIENT_KEY": "x", "KTMS_URL": "http://127.0.0.1:8080/v1", "KTMS_MODEL": "demo"}
+    assert read_settings(environ, read_secret_file).unknown_names == ()
+
+
 def test_names_of_the_command_line_and_of_the_agent_are_known() -> None:
     environ = {"KTMS_ADMIN_KEY": "x", "KTMS_NODE_KEY_FILE": "x", "KTMS_GATEWAY_URL": "x", "KTMS_ENGINE": "x"}
     assert read_settings(environ, read_secret_file).unknown_names == ()

@@ -106,7 +106,11 @@ _FIXED: tuple[tuple[type[Exception], grpc.StatusCode, str], ...] = (
     (StoreAway, grpc.StatusCode.UNAVAILABLE, "the database is away; nothing was changed"),
     (DecodeError, grpc.StatusCode.INVALID_ARGUMENT, "the request is no message of this method"),
     (NameTaken, grpc.StatusCode.ALREADY_EXISTS, "a live client key has this name"),
-    (NodeKeyTaken, grpc.StatusCode.ALREADY_EXISTS, "this node has a live key: revoke it first"),
+    (
+        NodeKeyTaken,
+        grpc.StatusCode.ALREADY_EXISTS,
+        "this node has a live key: revoke it first (ktms admin nodes revoke-key NAME)",
+    ),
     (UnknownTenant, grpc.StatusCode.NOT_FOUND, NO_TENANT),
     (TimeoutError, grpc.StatusCode.DEADLINE_EXCEEDED, "not done in time; it may or may not have taken effect"),
 )

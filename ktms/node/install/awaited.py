@@ -45,7 +45,7 @@ def await_announced(
         if ended():
             raise Refused("the agent has ended", "look why: ktms-node doctor")
         pause(LOOK_EVERY_S)
-    raise Refused(problem, "the agent goes on; look why: ktms-node doctor")
+    raise Refused(problem, "look why: ktms-node doctor")
 
 
 def _read(text: str | None) -> dict[str, object]:

@@ -9,7 +9,7 @@ _ERRORS = (
     '`ktms_dependency_errors_total{dependency="ledger",operation="send"}` by `kind`: `away`, `timeout`, '
     "or `refused`: the ledger answers and does not want them"
 )
-_DOCTOR = "`ktms doctor`, the line ledger"
+_DOCTOR = "`ktms doctor` in the environment of `ktms serve`, the line ledger"
 
 LEDGER: dict[str, Page] = {
     "FL1": Page(

@@ -5,7 +5,7 @@ from sim.registry.runbook.page import Page
 _UP = '`ktms_dependency_up{dependency="postgres"}`, asked every 5 s'
 _ERRORS = '`ktms_dependency_errors_total{dependency="postgres"}` by `operation` and `kind`'
 _READY = "`/readyz`: `postgres_away` alone is the time in which known keys work; `key_window_closed` is its end"
-_DOCTOR = "`ktms doctor`, the line postgres: why it does not answer"
+_DOCTOR = "`ktms doctor` in the environment of `ktms serve`, the line postgres: why it does not answer"
 _BACK = (
     "Bring Postgres back within `KTMS_KEY_WINDOW_S` (300) of its last answer. `ktms admin` and `ktms top` do not "
     "work until then: admin keys are looked up there. Do not restart replicas that run."

@@ -8,7 +8,7 @@ _KINDS = (
     "connection broke, `timeout` no answer within `KTMS_REDIS_TIMEOUT_MS`, `error` it answered with one, "
     "`silenced` we leave it alone"
 )
-_DOCTOR = "`ktms doctor`, the lines redis and clock of redis"
+_DOCTOR = "`ktms doctor` in the environment of `ktms serve`, the lines redis and clock of redis"
 _BACK = "Bring Redis back; no replica has to be started again (FR10)."
 _OVER = '`ktms_dependency_up{dependency="redis"}` is 1 on every replica and `/readyz` no longer names `redis_away`'
 

@@ -119,9 +119,10 @@ NODES: dict[str, Page] = {
         itself="Passes its other slots over while sound ones are free, and asks it no more after three "
         "failures or missed looks in a row. Its slots are free again within 15 s. It is asked for one token "
         "5 s later, then at pauses up to a minute; only a token makes it healthy.",
-        look=(_TOP, _HEALTH, _SHOW),
+        look=(_TOP, _HEALTH, _SHOW, "`ktms-node doctor` on the machine: it names the one cause"),
         do="Bring the machine or its engine back. For maintenance: `ktms admin nodes disable NAME` first. "
-        "Where it is 3 (barred) it refuses our token: `node_token_refused`; mend the token with `ktms apply`.",
+        "Where it is 3 (barred) it refuses our token: `node_token_refused`; mend the token of a declared node "
+        "with `ktms apply`, and start the agent of one that joined again: it announces its own.",
         over="`ktms_node_health` is 0.",
     ),
     "FN2": Page(

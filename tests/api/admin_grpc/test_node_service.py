@@ -82,7 +82,12 @@ async def test_a_second_live_key_for_a_node_is_refused(stub: Stub, operator: Met
     await stub.IssueNodeKey(admin_pb2.IssueNodeKeyRequest(name="mac-1"), metadata=operator)
     async with refusal() as seen:
         await stub.IssueNodeKey(admin_pb2.IssueNodeKeyRequest(name="mac-1"), metadata=operator)
-    assert seen == [(grpc.StatusCode.ALREADY_EXISTS, "this node has a live key: revoke it first")]
+    assert seen == [
+        (
+            grpc.StatusCode.ALREADY_EXISTS,
+            "this node has a live key: revoke it first (ktms admin nodes revoke-key NAME)",
+        )
+    ]
 
 
 async def test_a_name_that_cannot_be_is_refused_by_its_field(stub: Stub, operator: Metadata) -> None:

@@ -196,7 +196,10 @@ async def test_what_does_not_work_is_said_in_one_line(
 async def test_a_node_that_has_a_key_gets_no_second_one(terminal: Terminal) -> None:
     await nodes(terminal, "create", "mac-1")
     result = await nodes(terminal, "create", "mac-1")
-    assert (result.exit_code, result.stderr) == (1, "ktms: this node has a live key: revoke it first\n")
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "ktms: this node has a live key: revoke it first (ktms admin nodes revoke-key NAME)\n",
+    )
 
 
 async def test_a_viewer_lists_and_creates_nothing(terminal: Terminal) -> None:

@@ -56,7 +56,7 @@ def test_a_key_that_is_refused_is_not_waited_for() -> None:
 
 
 def test_a_problem_that_stays_is_said() -> None:
-    with pytest.raises(Refused, match="nobody answers; the agent goes on"):
+    with pytest.raises(Refused, match="nobody answers; look why"):
         wait({"announced": False, "problem": "the gateway is not reached: nobody answers"})
 
 

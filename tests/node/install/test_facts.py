@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -201,29 +203,33 @@ def test_engines_are_looked_for_where_one_was_named_as_well(home: NodeHome) -> N
     assert "http://127.0.0.1:11434" in looked
 
 
+@contextmanager
+def running(home: NodeHome, *words: str) -> Iterator[int]:
+    """Run a program with these words behind it, and have the folder name it; gives its process once it runs."""
+    command = [sys.executable, "-c", "print(flush=True); input()", *words]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as agent:
+        assert agent.stdout is not None
+        agent.stdout.readline()  # before that the system may have no command line of it yet
+        home.status.write_text(f'{{"pid": {agent.pid}}}')
+        yield agent.pid
+        agent.communicate(b"\n")
+
+
 def test_an_agent_in_a_deep_folder_is_known_on_a_narrow_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "40")
-    words = [sys.executable, "-c", "input()", "x" * 200, "ktms-node"]
-    with subprocess.Popen(words, stdin=subprocess.PIPE) as agent:
-        home = NodeHome(tmp_path)
-        home.status.write_text(f'{{"pid": {agent.pid}}}')
-        known = agent_pid(ThisMachine(), home)
-        agent.communicate(b"\n")
-    assert known == agent.pid
+    home = NodeHome(tmp_path)
+    with running(home, "x" * 200, "ktms-node") as pid:
+        assert agent_pid(ThisMachine(), home) == pid
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of processes in files")
 def test_an_agent_is_known_where_there_is_no_ps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = [sys.executable, "-c", "input()", "/home/anna/.ktms/venv/bin/ktms-node", "run"]
-    with subprocess.Popen(words, stdin=subprocess.PIPE) as agent:
-        home = NodeHome(tmp_path)
-        home.status.write_text(f'{{"pid": {agent.pid}}}')
+    home = NodeHome(tmp_path)
+    with running(home, "/home/anna/.ktms/venv/bin/ktms-node", "run") as pid:
         monkeypatch.setenv("PATH", str(tmp_path))
-        known = agent_pid(ThisMachine(), home)
-        agent.communicate(b"\n")
-    assert known == agent.pid
+        assert agent_pid(ThisMachine(), home) == pid
 
 
 def test_a_variable_with_a_line_break_does_not_get_into_a_service(home: NodeHome) -> None:
