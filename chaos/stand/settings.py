@@ -107,6 +107,7 @@ class StandSettings:
         }
         told |= {f"slots:{node}": self.slots for node in self.nodes}
         told |= {f"engine:{node}": "vllm" for node in self.nodes}
+        told |= {f"agent:{node}": "before it" for node in self.agents}
         return told | {f"keys:{cloud}": self.keys_of(cloud) for cloud in self.clouds}
 
     def keys_of(self, cloud: str) -> int:

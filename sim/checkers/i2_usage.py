@@ -21,6 +21,7 @@ from sim.journal.watch import Watch, watch_of
 CODE = "I2"
 TITLE = "each attempt is settled exactly once"
 
+HTTP_UNAVAILABLE = 503
 ANSWERED = frozenset({"ok", "refused", "interrupted"})
 """What an attempt can only be if its target answered."""
 
@@ -118,7 +119,7 @@ def _call_is_settled(watch: Watch, call: Call) -> Iterator[Violation]:
     asked = watch.asked(call)
     yield from _each_asked_is_settled(watch, call, asked, usages)
     seen = Counter(exchange.target for exchange in asked)
-    answered = Counter(usage.text("target") for usage in usages if _was_answered(usage))
+    answered = Counter(usage.text("target") for usage in usages if _was_answered(watch, usage))
     for target, count in (answered - seen).items():
         what = f"{count} usage events of {target} say that it answered, which never saw the call"
         yield Violation(CODE, usages[0].at, what, call.name)
@@ -143,9 +144,12 @@ def _each_asked_is_settled(
             yield Violation(CODE, exchange.asked.at, what, call.name)
 
 
-def _was_answered(usage: Fact) -> bool:
+def _was_answered(watch: Watch, usage: Fact) -> bool:
+    """Tell whether its target must have seen the call; an engine never sees what its agent refuses (FN3)."""
     if usage.has("from_cache"):
         return False  # nobody was asked
+    if usage.members.get("http_status") == HTTP_UNAVAILABLE and watch.text(f"agent:{usage.text('target')}"):
+        return False
     return usage.members["status"] in ANSWERED or usage.has("http_status")
 
 
@@ -241,7 +245,7 @@ def _counts_agree(watch: Watch, lost: frozenset[str]) -> Iterator[Violation]:
                 continue
             between = (usage.host, usage.text("target"))
             settled[between] += 1
-            answered[between] += _was_answered(usage)
+            answered[between] += _was_answered(watch, usage)
     asked = Counter(
         (one.gateway, one.target) for one in watch.exchanges if not one.repeated and not one.call.startswith(LINE)
     )

@@ -26,6 +26,15 @@ def test_n24_only_an_answer_to_half_of_a_prompt_may_be_given_up_when_it_is_whole
     assert len(said(check, story.over())) == complaints
 
 
+@pytest.mark.parametrize(("agent", "complaints"), [("before it", 0), ("", 2)])
+def test_fn3_an_engine_never_sees_what_the_agent_before_it_refuses_while_it_drains(
+    agent: str, complaints: int
+) -> None:
+    story = Story().setting(f"agent:{NODE}", agent).sent().usage(NODE, "failed", http_status=503)
+    story.asked(2).told(2).usage().record(attempts="local/node-0=draining|cloud-a/=ok").begun().ended()
+    assert len(said(check, story.over())) == complaints
+
+
 def test_an_exchange_without_an_event_is_found() -> None:
     story = Story().sent().asked().told().begun().record(attempts="").ended().over()
     assert said(check, story) == [
