@@ -108,7 +108,7 @@ async def test_fg8_without_descriptors_a_port_pauses_and_goes_on(own: Port, numb
     own._ready(exhausted)  # type: ignore[arg-type]  # all of a socket that is asked of it
     assert exhausted.tries == 1
     assert await said(own.number) == b"hello"
-    assert asyncio.get_running_loop().time() >= began_at + PAUSE_S
+    assert asyncio.get_running_loop().time() - began_at > PAUSE_S - 0.002  # uvloop counts whole milliseconds
     assert exhausted.tries > 1
 
 
