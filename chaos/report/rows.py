@@ -19,15 +19,15 @@ class Row:
     experiment: str
     title: str
     ids: tuple[str, ...]
-    shown: tuple[str, ...]
-    passed: bool
-    requests: int
-    felt: int
-    failed: int
-    added_p99_s: float
-    worst_added_s: float
-    recovered_s: float
-    complaints: tuple[str, ...]
+    shown: tuple[str, ...] = ()
+    passed: bool = False
+    requests: int = 0
+    felt: int = 0
+    failed: int = 0
+    added_p99_s: float = 0.0
+    worst_added_s: float = 0.0
+    recovered_s: float = 0.0
+    complaints: tuple[str, ...] = ()
     missed_first: tuple[str, ...] = ()
 
 
@@ -58,20 +58,8 @@ def row_of(result: Result) -> Row:
 
 def broken_stand(experiment: Experiment, why: str) -> Row:
     """Put into a row that nothing was found, since the stand did not start or broke by itself."""
-    return Row(
-        experiment=experiment.name,
-        title=experiment.title,
-        ids=experiment.ids,
-        shown=(),
-        passed=False,
-        requests=0,
-        felt=0,
-        failed=0,
-        added_p99_s=0.0,
-        worst_added_s=0.0,
-        recovered_s=0.0,
-        complaints=(f"the stand broke: {why}",),
-    )
+    complaint = f"the stand broke: {why}"
+    return Row(experiment.name, experiment.title, experiment.ids, complaints=(complaint,))
 
 
 def as_json(rows: list[Row]) -> list[dict[str, object]]:

@@ -5,7 +5,7 @@ ready, unless a saved snapshot still counts.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
 from functools import partial
@@ -32,6 +32,7 @@ from ktms.adapters.postgres.policy_store import PostgresPolicyStore
 from ktms.adapters.postgres.pool import Database, open_database
 from ktms.adapters.postgres.repeats import PostgresRepeats
 from ktms.adapters.postgres.server_facts import why_away
+from ktms.adapters.redis.connect import RedisProbe
 from ktms.adapters.system.clock import SystemClock
 from ktms.adapters.system.entropy import SystemEntropy
 from ktms.adapters.telemetry.gateway_telemetry import GatewayTelemetry, LogSettings, open_telemetry
@@ -40,6 +41,7 @@ from ktms.adapters.upstream_http.client import HttpUpstream
 from ktms.adapters.upstream_http.settings import UpstreamSettings
 from ktms.app.agent_files import agent_files
 from ktms.app.batch_parts import BatchPorts
+from ktms.app.beside import watch_redis
 from ktms.app.books import LedgerAt, open_book, open_spool
 from ktms.app.gateway import Ports
 from ktms.app.release import release
@@ -47,6 +49,7 @@ from ktms.app.slots import RedisAt, Slots, open_slots
 from ktms.domain.access.keyring import Keyring
 from ktms.domain.access.secret import Secret
 from ktms.domain.snapshot import Reach
+from ktms.engine.lasting import Loop, lasting
 from ktms.ports.catalogue import StoreAway
 
 DATABASE_RETRY_S = 1.0
@@ -101,6 +104,12 @@ class Production:
         applied = tuple([name for migrator in self._migrators for name in await migrator.run()])
         await settle_keyring(self._database, self._secrets)
         return applied
+
+    def works(self, probe: RedisProbe | None) -> Iterator[Loop]:
+        """Give what runs beside a gateway and is none of its engine's: logs go out, and Redis is looked at."""
+        yield partial(lasting, "settle-telemetry", self.telemetry.run, self.telemetry)
+        if probe is not None:
+            yield watch_redis(probe, self.telemetry, self.redis_silenced)
 
     async def await_database(self) -> None:
         """Prepare the database as soon as it answers."""

@@ -5,9 +5,8 @@ what was saved while that counts (FP9).
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from functools import partial
 
 from ktms.adapters.postgres.encryption_state import KeyringMismatch
 from ktms.adapters.postgres.migrate import MigrationRefused
@@ -18,7 +17,6 @@ from ktms.adapters.system.port_owner import port_owner
 from ktms.adapters.telemetry.access_line import LogFormat
 from ktms.app.admin_port import admin_port
 from ktms.app.assemble import assemble
-from ktms.app.beside import watch_redis
 from ktms.app.books import ledger_at
 from ktms.app.failed import StartFailed
 from ktms.app.gateway_settings import address_rules, gateway_settings, log_settings
@@ -30,7 +28,6 @@ from ktms.config.settings import Settings
 from ktms.domain.access.key_form import KeyKind, read_key
 from ktms.domain.access.keyring import Keyring, KeyringInvalid, parse_keyring
 from ktms.domain.access.secret import Secret
-from ktms.engine.lasting import Loop, lasting
 
 STDOUT = 1
 MS_PER_S = 1000
@@ -79,17 +76,11 @@ async def serve(settings: Settings) -> None:
                         await prepared
                     await gateway.run()
 
-            works = (run, *_works_beside(settings, real, opened))
-            await run_until_stopped(gateway, stops, works)
-
-
-def _works_beside(settings: Settings, real: Production, opened: AsyncExitStack) -> Iterator[Loop]:
-    """Give what runs beside the gateway and is none of its engine's."""
-    yield partial(lasting, "settle-telemetry", real.telemetry.run, real.telemetry)
-    if settings.redis_url is not None:
-        probe = RedisProbe(settings.redis_url.reveal(), settings.redis_timeout_ms / MS_PER_S)
-        opened.push_async_callback(probe.close)
-        yield watch_redis(probe, real.telemetry, real.redis_silenced)
+            probe = None
+            if settings.redis_url is not None:
+                probe = RedisProbe(settings.redis_url.reveal(), settings.redis_timeout_ms / MS_PER_S)
+                opened.push_async_callback(probe.close)
+            await run_until_stopped(gateway, stops, (run, *real.works(probe)))
 
 
 async def _listen(start: Callable[[str, int], Awaitable[int]], address: Address) -> None:

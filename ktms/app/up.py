@@ -10,7 +10,6 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from ktms.adapters.embedded.failed import EmbeddedFailed
@@ -27,7 +26,6 @@ from ktms.adapters.telemetry.access_line import LogFormat
 from ktms.app.admin_port import admin_port
 from ktms.app.assemble import assemble
 from ktms.app.banner import Started, banner
-from ktms.app.beside import watch_redis
 from ktms.app.books import ledger_at
 from ktms.app.failed import StartFailed
 from ktms.app.first_catalogue import Wanted, beside, is_declared, look_around
@@ -47,7 +45,6 @@ from ktms.domain.access.secret import Secret
 from ktms.domain.catalogue_rules import CatalogueInvalid, warnings
 from ktms.domain.joined_node import served_after
 from ktms.domain.snapshot import Model
-from ktms.engine.lasting import Loop, lasting
 from ktms.ports.config_store import Applied
 
 LOOPBACK = "127.0.0.1"
@@ -75,7 +72,7 @@ async def up(options: UpOptions, settings: Settings, home: Home, data_dir: Path)
     _refuse_taken(options.port)
     with stop_signals() as stops:
         async with AsyncExitStack() as opened:
-            real, beside_it = await _open_world(opened, settings, home, data_dir)
+            real, probe = await _open_world(opened, settings, home, data_dir)
             await first_owner(home, real.keys)
             new_key = await first_client_key(home, real.keys, real.ports.keys)
             wanted = await _wanted(options, file, real, opened)
@@ -111,7 +108,7 @@ async def up(options: UpOptions, settings: Settings, home: Home, data_dir: Path)
             put_lasting_aside()
             sys.stdout.write(banner(text) + "\n")
             sys.stdout.flush()
-            await run_until_stopped(gateway, stops, (gateway.run, *beside_it))
+            await run_until_stopped(gateway, stops, (gateway.run, *real.works(probe)))
     sys.stdout.write("stopped\n")
 
 
@@ -122,8 +119,7 @@ def _has_a_place(model: Model) -> bool:
 
 async def _open_world(
     opened: AsyncExitStack, settings: Settings, home: Home, data_dir: Path
-) -> tuple[Production, tuple[Loop, ...]]:
-    """Open everything, and give what runs beside the gateway and is none of its engine's."""
+) -> tuple[Production, RedisProbe]:
     try:
         postgres = await opened.enter_async_context(
             EmbeddedPostgres(data_dir, entropy=home.entropy, password_file=home.folder / "postgres.password")
@@ -151,8 +147,7 @@ async def _open_world(
         raise StartFailed(str(error)) from error
     probe = RedisProbe(valkey.url, settings.redis_timeout_ms / MS_PER_S)
     opened.push_async_callback(probe.close)
-    settling = partial(lasting, "settle-telemetry", real.telemetry.run, real.telemetry)
-    return real, (settling, watch_redis(probe, real.telemetry, real.redis_silenced))
+    return real, probe
 
 
 def _read(path: Path) -> GatewayFile:

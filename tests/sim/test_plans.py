@@ -4,6 +4,7 @@ Decisions that matter are drawn by Hypothesis; background chance comes from one 
 The explorers (`sim swarm`) draw all from seeds; this is the other way into the same worlds.
 """
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -66,6 +67,7 @@ def world(level: Level, plan: Plan, asked: list[CallDraft]) -> Scenario:
     return Scenario("drawn", "drawn by Hypothesis", (), lambda _: draft, nothing_special)
 
 
+@pytest.mark.timeout(600)  # sixty worlds: ten seconds alone, minutes where other work shares the processors
 @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 @given(
     level=st.sampled_from(Level),
